@@ -1,0 +1,1 @@
+"""The outside of the product: platform adapters, the web servers, the command line and the wiring."""

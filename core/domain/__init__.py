@@ -1,0 +1,1 @@
+"""Values and rules of the product; nothing here reads, writes or waits."""

@@ -1,0 +1,244 @@
+"""Neutral views: what people are shown, before a platform renders it. All are frozen and close over their kinds.
+
+A text that depends on the reader's language is a `Phrase`: a key of the catalogue and its fields. Buttons carry the id
+of a row, never state; a click is decided from the database.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
+from core.domain.message import AuthorKind, Cut
+from core.domain.receipt import CapApplied, InputPart, Omission, PromptRef, Usage
+from core.domain.thread import Mode, Place, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """A sentence of the catalogue in the reader's language."""
+
+    key: str
+    fields: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+class ButtonAction(StrEnum):
+    """What a button asks for; its label is `button.<value>` of the catalogue."""
+
+    BRANCH = "branch"
+    RETRY = "retry"
+    OTHER_MODEL = "other_model"
+    SHOW_INPUT = "show_input"
+    STOP = "stop"
+    KEEP_ANSWER = "keep_answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    action: ButtonAction
+    ref: str
+    """Id of the row it acts on."""
+
+
+class AnswerState(StrEnum):
+    QUEUED = "queued"
+    WRITING = "writing"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerView:
+    """One answer of a model, from the first sign of life to its end."""
+
+    run_id: RunId
+    step: str
+    model: str
+    """Alias as people see it."""
+    state: AnswerState
+    text: str
+    """As far as it is written; whole when the state is final."""
+    message_id: MessageId | None = None
+    position: int | None = None
+    """Position in the conversation, counted from 1; None while unfinished or no longer the kept answer."""
+    answers_id: MessageId | None = None
+    kept: bool = True
+    """False for an earlier answer that the history no longer keeps."""
+    cut: Cut = Cut.NONE
+    failure: Phrase | None = None
+    receipt_id: ReceiptId | None = None
+    usage: Usage | None = None
+    omitted: int = 0
+    """Messages that did not fit the window and were left out of the AI input."""
+    notices: tuple[Phrase, ...] = ()
+    """What people should know beside the text, such as a file that could not be read."""
+    demo: bool = False
+    buttons: tuple[Button, ...] = ()
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentView:
+    name: str
+    size_bytes: int
+    problem: Phrase | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    """One message of a person or another bot."""
+
+    message_id: MessageId
+    author: str
+    author_kind: AuthorKind
+    text: str
+    created_at: datetime
+    position: int | None
+    attachments: tuple[AttachmentView, ...] = ()
+    mine: bool = False
+    """The reader wrote it and may edit or delete it."""
+    inherited: bool = False
+    """Copied into this branch from its parent."""
+    edited: bool = False
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    author: str
+    text: str
+    """Cut short, one paragraph."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchHeaderView:
+    """First post of a branch: where it comes from and what it holds (spec §5)."""
+
+    thread_id: ThreadId
+    name: str
+    reason: str
+    parent_id: ThreadId
+    parent_title: str
+    parent_place: Place
+    split_position: int
+    inherited: int
+    """Number of messages copied."""
+    split_quote: Quote | None
+    quotes: tuple[Quote, ...]
+    """The last inherited messages, oldest first."""
+    transcript: str
+    """All inherited messages as Markdown, to be attached as a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeView:
+    """A line of the product itself; not part of any conversation."""
+
+    phrase: Phrase
+    link: ThreadId | None = None
+    created_at: datetime | None = None
+
+
+PostView = AnswerView | BranchHeaderView | NoticeView
+"""What a Poster can be asked to post."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadItem:
+    """One line of the thread list; branches stand under their parent."""
+
+    thread_id: ThreadId
+    title: str
+    branch_name: str
+    mode: Mode
+    status: Status
+    depth: int
+    place: Place
+    busy: bool
+    children: tuple["ThreadItem", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelItem:
+    external_id: str
+    name: str
+    visibility: str
+    """`public`, `private` or `direct`."""
+    threads: tuple[ThreadItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadPage:
+    """A thread as one reader sees it: entries oldest first, notices and headers between them by time."""
+
+    thread_id: ThreadId
+    title: str
+    branch_name: str
+    mode: Mode
+    status: Status
+    depth: int
+    place: Place
+    model: str
+    parent_id: ThreadId | None
+    parent_title: str
+    chain: tuple[str, ...]
+    """Titles from the top-level thread down to this one."""
+    items: tuple[MessageView | AnswerView | BranchHeaderView | NoticeView, ...]
+    earlier: int
+    """Messages before the first one shown; ask for an earlier page to see them."""
+    can_rename: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptView:
+    """"Show AI input": exactly what one call sent, part by part."""
+
+    receipt_id: ReceiptId
+    thread_id: ThreadId
+    model: str
+    model_id: str
+    reported_model_id: str
+    parts: tuple[InputPart, ...]
+    prompts: tuple[PromptRef, ...]
+    caps: tuple[CapApplied, ...]
+    omissions: tuple[Omission, ...]
+    params: Mapping[str, float | int]
+    input_sha256: str
+    hash_matches: bool
+    """The stored parts still hash to `input_sha256`; False after content was erased."""
+    estimate_tokens: int
+    usage: Usage | None
+    finish: str
+    failure: Phrase | None
+    reasoning: str
+    duration_s: float
+    created_at: datetime
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelItem:
+    alias: str
+    model_id: str
+    demo: bool
+    context_tokens: int
+    input_price: float | None
+    output_price: float | None
+    vision: bool
+    trains_on_data: str
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageLine:
+    """Calls, tokens and money of one day, model or person."""
+
+    label: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced_calls: int
+    """Calls whose price is not known and which `cost_usd` leaves out."""

@@ -1,0 +1,210 @@
+"""What the core needs from outside. Few methods, none optional; every adapter passes the suites in tests/contracts."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId, WorkspaceId
+from core.domain.message import Cut, Entry, Message
+from core.domain.receipt import AiInput, Finish, PromptRef, Usage
+from core.domain.thread import Conversation, Place, Thread
+from core.domain.view import AnswerView, PostView
+
+
+class Clock(Protocol):
+    """Time and ids, so that tests can hold both still."""
+
+    def now(self) -> datetime:
+        """The present moment, in UTC with time zone."""
+        ...
+
+    def new_id(self) -> str:
+        """A new UUIDv7; later ids sort after earlier ones of the same process."""
+        ...
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One call to one model. `model` is a catalogue alias; `images` holds the bytes by sha256."""
+
+    request_id: str
+    workspace_id: WorkspaceId
+    model: str
+    ai_input: AiInput
+    images: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The call left for the provider after waiting `queued_s` for a free place."""
+
+    queued_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    """Reasoning text that a provider reports apart; kept apart, never posted."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Last event of a complete call."""
+
+    finish: Finish
+    usage: Usage
+    reported_model_id: str
+    first_delta_s: float
+    total_s: float
+
+
+ModelEvent = Started | TextDelta | ReasoningDelta | Done
+
+
+class ModelGateway(Protocol):
+    def stream(self, call: ModelCall) -> AsyncIterator[ModelEvent]:
+        """Events of one call: Started, deltas in order, Done last.
+
+        Raises ModelFailure when no complete answer comes. Closing the iterator or cancelling its task closes the
+        provider's connection. Retries happen inside, and only before the first delta.
+        """
+        ...
+
+
+# --- platforms ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostRef:
+    """A post that stands on a platform: where, and the platform's id of each of its parts, in order."""
+
+    place: Place
+    ids: tuple[str, ...]
+
+
+class Poster(Protocol):
+    """Sends what people see to one platform. Raises PlatformFailure; a call that may have landed is never retried here."""
+
+    async def open_thread(self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str) -> PostRef:
+        """Open a new thread in `channel` with `view` as its first post; the ref's place names the new thread."""
+        ...
+
+    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
+        """Add a post to a thread. `key` identifies it for `find`."""
+        ...
+
+    async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
+        """The post that an earlier try with this key left behind, or None when there is none."""
+        ...
+
+    async def update(self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool) -> PostRef:
+        """Show `view` in place of the post. Updates that are not final may be skipped when a newer one is waiting;
+        a final one always lands. The ref that comes back may have more parts."""
+        ...
+
+
+class ChannelAccess(Protocol):
+    async def can_see(self, workspace_id: WorkspaceId, channel: str, person: str) -> bool:
+        """Whether the person (platform id) can see the channel at this moment; False for an unknown one."""
+        ...
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What the store reads for an AI input: a bounded piece of a conversation, whatever its length.
+
+    `first` is the conversation's first message, None when it is inside `recent` or is the request itself; `recent` is
+    oldest first and ends before the request.
+    """
+
+    first: Entry | None
+    recent: tuple[Entry, ...]
+    total_before_request: int
+    """Messages before the request in the whole conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Everything one answer needs, read in one transaction."""
+
+    thread: Thread
+    conversation: Conversation
+    window: Window
+    request: Message
+    model: str
+    context_tokens: int
+    max_output_tokens: int
+    vision: bool
+    prompts: tuple[PromptRef, ...]
+    """Prompt versions this run began with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one model call left in the store."""
+
+    step: str
+    message_id: MessageId | None
+    receipt_id: ReceiptId
+    text: str
+    finish: Finish
+    cut: Cut
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    id: RunId
+    workspace_id: WorkspaceId
+    thread_id: ThreadId
+    kind: str
+    locale: str
+
+
+class RunContext(Protocol):
+    """What a mode sees of the engine. Each call is a durable step named by `step`; a finished one is not done again."""
+
+    @property
+    def info(self) -> RunInfo: ...
+
+    async def load(self) -> Turn:
+        """The stored data this run works on."""
+        ...
+
+    async def ask(self, step: str, ai_input: AiInput, *, model: str, post: PostRef) -> Answer:
+        """Call a model once, streaming into `post`; the answer, its receipt and its usage are stored in one transaction.
+
+        A stop keeps the partial text. A failed call comes back as an Answer with `failure` set, not as an exception.
+        """
+        ...
+
+    async def post(self, step: str, view: PostView) -> PostRef:
+        """Post into the run's thread, exactly once."""
+        ...
+
+    async def update(self, step: str, ref: PostRef, view: PostView) -> None:
+        """Show the final state of a post."""
+        ...
+
+    async def answer_view(self, step: str) -> AnswerView:
+        """The answer of `step` as the store has it."""
+        ...
+
+    async def stopped(self) -> bool:
+        """Whether a person asked this run to stop."""
+        ...
+
+
