@@ -181,6 +181,8 @@ class ThreadPage:
     depth: int
     place: Place
     model: str
+    locale: str
+    """The thread's language: posts are shown in it, the page around them in the reader's (spec §11)."""
     parent_id: ThreadId | None
     parent_title: str
     chain: tuple[str, ...]
