@@ -1,0 +1,44 @@
+"""How many tokens a text is likely to cost, without any provider's tokenizer.
+
+A weight per class of character, fitted on 298 texts in a dozen languages and measured on the same texts against the
+largest of six modern tokenizers: 14 % too high on average, more than 5 % too low for one text in ten. Counting happens
+on UTF-8 bytes, so that a long text costs microseconds.
+"""
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WHITESPACE = b" \t\n\r\x0b\x0c"
+_DIGITS = b"0123456789"
+_NOT_ASCII = bytes(range(0x80, 0x100))
+_NOT_LEAD_OF_2 = bytes(b for b in range(0x100) if not 0xC2 <= b <= 0xDF)
+_NOT_LEAD_OF_3 = bytes(b for b in range(0x100) if not 0xE0 <= b <= 0xEF)
+_NOT_LEAD_OF_4 = bytes(b for b in range(0x100) if not 0xF0 <= b <= 0xF4)
+
+MESSAGE_OVERHEAD_TOKENS = 4
+"""What a provider adds around one message: role and separators."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimated tokens of one text, rounded up; 0 for the empty text. Adding text never lowers the estimate."""
+    data = text.encode("utf-8", "surrogatepass")
+    ascii_only = data.translate(None, _NOT_ASCII)
+    no_letters = ascii_only.translate(None, _LETTERS)
+    no_whitespace = no_letters.translate(None, _WHITESPACE)
+    other = no_whitespace.translate(None, _DIGITS)
+    hundredths = (
+        28 * (len(ascii_only) - len(no_letters))
+        + 15 * (len(no_letters) - len(no_whitespace))
+        + 120 * (len(no_whitespace) - len(other))
+        + 70 * len(other)
+    )
+    if len(ascii_only) != len(data):
+        hundredths += (
+            65 * len(data.translate(None, _NOT_LEAD_OF_2))
+            + 105 * len(data.translate(None, _NOT_LEAD_OF_3))
+            + 300 * len(data.translate(None, _NOT_LEAD_OF_4))
+        )
+    return -(-hundredths // 100)
+
+
+def estimate_message_tokens(text: str) -> int:
+    """Estimated tokens of one message with this text, what the provider adds around it included."""
+    return estimate_tokens(text) + MESSAGE_OVERHEAD_TOKENS

@@ -1,0 +1,1 @@
+"""Prompts as versioned assets: read from their folders, checked, rendered (spec §10). Nothing here knows a mode."""
