@@ -4,7 +4,7 @@ SHELL := /bin/sh
 .PHONY: help run test lint bench soak lock clean
 
 BIN := .venv/bin
-UV := $(shell command -v uv 2>/dev/null)
+UV := $(shell uv --version >/dev/null 2>&1 && command -v uv)
 # Constraints of the machine must not fight the lock files. pip reads them from its own files too, and only a value
 # that is not empty overrides those.
 export PIP_CONSTRAINT := /dev/null
