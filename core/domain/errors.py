@@ -3,6 +3,7 @@
 PromptflowError
 ├── Refusal            a person asked for something that is not allowed; the text comes from the catalogue
 ├── ConfigurationError a file or setting cannot be used; names file, line and reason
+│   └── ConfigurationErrors  everything wrong that one pass over the files found
 └── UpstreamFailure    something outside did not do its part; may be worth a retry
     ├── ModelFailure     a model call ended without a complete answer
     ├── PlatformFailure  a chat platform refused or did not answer
@@ -11,6 +12,7 @@ PromptflowError
 Anything else that is raised is a bug and is not caught before the edge of a run or a request.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 
@@ -39,6 +41,16 @@ class ConfigurationError(PromptflowError):
         self.file = file
         self.line = line
         self.reason = reason
+
+
+class ConfigurationErrors(ConfigurationError):
+    """Everything that one pass found wrong, in reading order; `file`, `line` and `reason` are those of the first."""
+
+    def __init__(self, problems: Sequence[ConfigurationError]) -> None:
+        first = problems[0]
+        super().__init__(first.file, first.reason, line=first.line)
+        self.args = ("\n".join(str(problem) for problem in problems),)
+        self.problems = tuple(problems)
 
 
 class UpstreamFailure(PromptflowError):

@@ -1,0 +1,23 @@
+"""Names of the limits that can cut an AI input, and of what can be left out of one.
+
+People read them as `cap.<value>` and `omitted.<value>` of the catalogue.
+"""
+
+from enum import StrEnum
+
+
+class Cap(StrEnum):
+    WINDOW_MESSAGES = "window_messages"
+    WINDOW_TOKENS = "window_tokens"
+    FIRST_MESSAGE_CHARS = "first_message_chars"
+    CONTEXT_TOKENS = "context_tokens"
+    IMAGES = "images"
+
+
+class Left(StrEnum):
+    """What was left out."""
+
+    MESSAGES = "messages"
+    ERASED_MESSAGES = "erased_messages"
+    UNREAD_FILES = "unread_files"
+    IMAGES = "images"

@@ -1,0 +1,86 @@
+"""YAML as people write it by hand, read without surprises.
+
+Every scalar is a string (`1.10` stays `1.10`, `no` stays `no`); duplicate keys, anchors, tags and a second
+document are refused; every node knows its line.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import yaml
+
+from core.domain.errors import ConfigurationError
+
+MAX_DEPTH = 20
+
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"
+"""A document without its line numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    line: int
+    """Counted from 1."""
+    value: "str | tuple[Node, ...] | Mapping[str, Node]"
+
+    def plain(self) -> Plain:
+        if isinstance(self.value, str):
+            return self.value
+        if isinstance(self.value, tuple):
+            return [item.plain() for item in self.value]
+        return {key: item.plain() for key, item in self.value.items()}
+
+
+def read_yaml(file: str, text: str) -> Node:
+    """The one document in `text`; raises ConfigurationError naming `file` and the line."""
+    try:
+        _refuse_cleverness(file, text)
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ConfigurationError(
+            file, error.problem or str(error), line=mark.line + 1 if mark else 0
+        ) from error
+    except yaml.YAMLError as error:
+        raise ConfigurationError(file, str(error).splitlines()[0]) from error
+    if root is None:
+        raise ConfigurationError(file, "is empty")
+    return _convert(file, root)
+
+
+def _refuse_cleverness(file: str, text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.BaseLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise ConfigurationError(file, "anchors and aliases are not allowed", line=line)
+        if getattr(event, "tag", None) is not None:
+            raise ConfigurationError(file, "tags are not allowed", line=line)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        # The composer recurses once a level; the event stream does not.
+        if depth > MAX_DEPTH:
+            raise ConfigurationError(file, f"nested deeper than {MAX_DEPTH}", line=line)
+
+
+def _convert(file: str, node: yaml.Node) -> Node:
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        return Node(line=line, value=dict(_pairs(file, node)))
+    if isinstance(node, yaml.SequenceNode):
+        return Node(line=line, value=tuple(_convert(file, item) for item in node.value))
+    return Node(line=line, value=node.value)
+
+
+def _pairs(file: str, node: yaml.MappingNode) -> Iterator[tuple[str, Node]]:
+    seen: set[str] = set()
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise ConfigurationError(file, "a key must be plain text", line=line)
+        if key.value in seen:
+            raise ConfigurationError(file, f"key given twice: {key.value}", line=line)
+        seen.add(key.value)
+        converted = _convert(file, value)
+        # A key's own line is where a reader looks for it; the value may start one line below.
+        yield key.value, Node(line=line, value=converted.value)
