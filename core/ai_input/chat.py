@@ -106,10 +106,11 @@ def _fit(
 
 
 def _image_cap(framing: Framing, sent: list[Message]) -> tuple[CapApplied, ...]:
-    had = sum(file.is_image for message in sent for file in message.attachments)
-    if not framing.vision or had <= MAX_IMAGES:
+    images = [file.id for message in sent for file in message.attachments if file.is_image]
+    if not framing.vision or len(images) <= MAX_IMAGES:
         return ()
-    return (CapApplied(name=Cap.IMAGES, limit=MAX_IMAGES, had=had, kept=MAX_IMAGES),)
+    kept = sum(image in framing.images for image in images)
+    return (CapApplied(name=Cap.IMAGES, limit=MAX_IMAGES, had=len(images), kept=kept),)
 
 
 def _omissions(selection: Selection, framing: Framing, sent: list[Message]) -> tuple[Omission, ...]:

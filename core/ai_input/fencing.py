@@ -33,8 +33,8 @@ def clean_name(name: str, *, limit: int = NAME_CHARS) -> str:
 
     Empty when nothing is left of it.
     """
-    plain = unicodedata.normalize("NFC", name).translate(_NAME_BRACKETS)
-    words = " ".join("".join(_visible(char) for char in plain).split())
+    visible = "".join(_visible(char) for char in name.translate(_NAME_BRACKETS))
+    words = " ".join(unicodedata.normalize("NFC", visible).split())
     return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
 
 
