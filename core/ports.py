@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId, WorkspaceId
-from core.domain.message import Cut, Entry, Message
+from core.domain.ids import WorkspaceId
+from core.domain.message import Entry, Message
 from core.domain.receipt import AiInput, Finish, PromptRef, Usage
 from core.domain.thread import Conversation, Place, Thread
-from core.domain.view import AnswerView, PostView
+from core.domain.view import PostView
 
 
 class Clock(Protocol):
@@ -93,9 +93,11 @@ class PostRef:
 
 
 class Poster(Protocol):
-    """Sends what people see to one platform. Raises PlatformFailure; a call that may have landed is never retried here."""
+    """Sends what people see to one platform. Raises PlatformFailure; never retries a call that may have landed."""
 
-    async def open_thread(self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str) -> PostRef:
+    async def open_thread(
+        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str
+    ) -> PostRef:
         """Open a new thread in `channel` with `view` as its first post; the ref's place names the new thread."""
         ...
 
@@ -107,7 +109,9 @@ class Poster(Protocol):
         """The post that an earlier try with this key left behind, or None when there is none."""
         ...
 
-    async def update(self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool) -> PostRef:
+    async def update(
+        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool
+    ) -> PostRef:
         """Show `view` in place of the post. Updates that are not final may be skipped when a newer one is waiting;
         a final one always lands. The ref that comes back may have more parts."""
         ...
@@ -150,61 +154,3 @@ class Turn:
     vision: bool
     prompts: tuple[PromptRef, ...]
     """Prompt versions this run began with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What one model call left in the store."""
-
-    step: str
-    message_id: MessageId | None
-    receipt_id: ReceiptId
-    text: str
-    finish: Finish
-    cut: Cut
-    failure: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
-    id: RunId
-    workspace_id: WorkspaceId
-    thread_id: ThreadId
-    kind: str
-    locale: str
-
-
-class RunContext(Protocol):
-    """What a mode sees of the engine. Each call is a durable step named by `step`; a finished one is not done again."""
-
-    @property
-    def info(self) -> RunInfo: ...
-
-    async def load(self) -> Turn:
-        """The stored data this run works on."""
-        ...
-
-    async def ask(self, step: str, ai_input: AiInput, *, model: str, post: PostRef) -> Answer:
-        """Call a model once, streaming into `post`; the answer, its receipt and its usage are stored in one transaction.
-
-        A stop keeps the partial text. A failed call comes back as an Answer with `failure` set, not as an exception.
-        """
-        ...
-
-    async def post(self, step: str, view: PostView) -> PostRef:
-        """Post into the run's thread, exactly once."""
-        ...
-
-    async def update(self, step: str, ref: PostRef, view: PostView) -> None:
-        """Show the final state of a post."""
-        ...
-
-    async def answer_view(self, step: str) -> AnswerView:
-        """The answer of `step` as the store has it."""
-        ...
-
-    async def stopped(self) -> bool:
-        """Whether a person asked this run to stop."""
-        ...
-
-

@@ -45,11 +45,15 @@ class Attachment:
     text: str
     """Text taken from the file; empty for an image and for a file that could not be read."""
     problem: str
-    """Code of why it could not be read (`attachment.<code>` in the catalogue); empty when it could."""
+    """Code of why it could not be read, or not whole (`attachment.<code>` in the catalogue); empty when it could."""
 
     @property
     def is_image(self) -> bool:
         return self.media_type.startswith("image/") and not self.problem
+
+    @property
+    def readable(self) -> bool:
+        return bool(self.text) or self.is_image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

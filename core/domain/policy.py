@@ -33,6 +33,8 @@ class Actor:
     """The person who acts, as the platform vouched for them at this moment. Names play no part in any decision."""
 
     workspace_id: WorkspaceId
+    workspace: str
+    """The platform's id of the workspace, by which `[policy]` names it."""
     person_id: PersonId
     external_id: str
     name: str

@@ -95,7 +95,9 @@ class AiInput:
             "parts": [[p.role, p.text, [i.sha256 for i in p.images]] for p in self.parts],
             "params": dict(sorted(self.params.items())),
         }
-        return hashlib.sha256(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+        ).hexdigest()
 
 
 class Finish(StrEnum):

@@ -67,13 +67,15 @@ class Conversation:
     line: str
     model: str
     """Alias of the model that answers in this line."""
+    inherited: int = 0
+    """How many of its messages a branch copied from its parent."""
 
 
 MAIN_LINE = "main"
 
 
 def title_from(text: str) -> str:
-    """A thread's title until someone renames it: the first words of its first message, one line, at most 80 characters."""
+    """A thread's title until someone renames it: first words of its first message, one line, at most 80 characters."""
     words = " ".join(text.split())
     if len(words) <= TITLE_CHARS:
         return words

@@ -195,7 +195,7 @@ class ThreadPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptView:
-    """"Show AI input": exactly what one call sent, part by part."""
+    """ "Show AI input": exactly what one call sent, part by part."""
 
     receipt_id: ReceiptId
     thread_id: ThreadId

@@ -1,0 +1,123 @@
+"""Answers: again, with another model, which one is kept, and stop."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.commands.services import Services, access_thread, choose_model
+from core.domain.errors import Refusal
+from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
+from core.domain.policy import Action, Actor
+from core.domain.thread import Thread
+from core.modes import PROMPTS
+from core.store.claim import claim, settle
+from core.store.message import do_place_answer as do_keep
+from core.store.message import find_message, position_of
+from core.store.run import Run, do_add_run, find_run, open_runs
+from core.store.thread import conversations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an answer in some thread was an answer to."""
+
+    conversation_id: ConversationId
+    request_id: MessageId
+    model: str
+
+
+async def answer_again(
+    services: Services, actor: Actor, thread_id: str, ref: str, *, model: str | None, event_key: str
+) -> RunId:
+    """Have a message answered once more, in the thread where that is asked for; the newest answer is the one kept.
+
+    `ref` is the run or the stored message of an earlier answer; `model` None takes the same model. Raises Refusal,
+    among others when such an answer is being written already.
+    """
+    thread = await access_thread(services, actor, Action.ANSWER_AGAIN, thread_id)
+    policy = services.policy(actor.workspace)
+    wanted = choose_model(services, policy, model) if model else None
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return RunId(earlier["run_id"])
+        asked = await _asked(session, thread, ref)
+        alias = wanted or choose_model(services, policy, asked.model)
+        for run in await open_runs(session, actor.workspace_id, thread.id):
+            if run.request_id == asked.request_id and run.model == alias:
+                raise Refusal("already_answering", model=alias)
+        run = Run(
+            id=RunId(services.clock.new_id()),
+            workspace_id=actor.workspace_id,
+            thread_id=thread.id,
+            kind=thread.mode.value,
+            status="queued",
+            conversation_id=asked.conversation_id,
+            request_id=asked.request_id,
+            model=alias,
+            prompts=services.prompts.refs(*PROMPTS[thread.mode]),
+            requested_by=actor.person_id,
+            failure=None,
+            created_at=services.clock.now(),
+        )
+        await do_add_run(session, run)
+        await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
+    await services.engine.enqueue(run.id, lane=thread.id, args={"workspace_id": actor.workspace_id})
+    return run.id
+
+
+async def _asked(session: AsyncSession, thread: Thread, ref: str) -> Asked:
+    """The request behind an answer, as it stands in `thread`; raises Refusal when it does not stand there."""
+    run = await find_run(session, thread.workspace_id, ref)
+    if run is None:
+        message = await find_message(session, thread.workspace_id, ref)
+        run = (
+            await find_run(session, thread.workspace_id, message.run_id)
+            if message and message.run_id
+            else None
+        )
+    if run is None or run.request_id is None:
+        raise Refusal("answer_not_found")
+    for line in await conversations(session, thread.workspace_id, thread.id):
+        if await position_of(session, line.id, run.request_id) is not None:
+            return Asked(conversation_id=line.id, request_id=run.request_id, model=run.model)
+    raise Refusal("request_gone")
+
+
+async def keep_answer(services: Services, actor: Actor, message_id: str, *, event_key: str) -> ThreadId:
+    """Let the history keep this answer in place of the one it keeps now; returns the thread."""
+    async with services.store.reading() as session:
+        found = await find_message(session, actor.workspace_id, message_id)
+    if found is None or found.answers_id is None:
+        raise Refusal("answer_not_found")
+    thread = await access_thread(services, actor, Action.ANSWER_AGAIN, found.thread_id)
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
+            return thread.id
+        asked = await _asked(session, thread, message_id)
+        await do_keep(
+            session, actor.workspace_id, asked.conversation_id, asked.request_id, MessageId(message_id)
+        )
+    return thread.id
+
+
+async def stop(
+    services: Services, actor: Actor, *, run_id: str | None = None, thread_id: str | None = None
+) -> int:
+    """Stop one run, or all that are open in a thread; what is written so far is kept. Returns how many were told.
+
+    Raises Refusal `nothing_to_stop` when none is open.
+    """
+    async with services.store.reading() as session:
+        run = await find_run(session, actor.workspace_id, run_id) if run_id else None
+    if run_id and run is None:
+        raise Refusal("answer_not_found")
+    thread = await access_thread(services, actor, Action.STOP, run.thread_id if run else thread_id or "")
+    async with services.store.reading() as session:
+        runs = await open_runs(session, actor.workspace_id, thread.id)
+    told = [r for r in runs if r.request_id and (run is None or r.id == run.id)]
+    if not told:
+        raise Refusal("nothing_to_stop")
+    for each in told:
+        await services.engine.request_stop(each.id)
+    return len(told)

@@ -1,0 +1,195 @@
+"""Branch: a variant of a thread from a chosen message on; the original is only read (spec §5)."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.commands.services import Services, access_thread
+from core.domain.errors import Refusal
+from core.domain.ids import MessageId, RunId, ThreadId
+from core.domain.policy import Action, Actor
+from core.domain.thread import MAX_DEPTH, TITLE_CHARS, Conversation, Place, Status, Thread
+from core.i18n import text
+from core.modes import branching
+from core.store.audit import do_audit, do_notice
+from core.store.claim import claim, settle
+from core.store.message import do_lock, entry_at, find_message, length, position_of
+from core.store.run import Run, do_add_run, find_run, open_runs
+from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
+
+REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRequest:
+    """Where to branch. Without message and position: everything the thread holds at this moment."""
+
+    thread_id: ThreadId
+    message_id: str | None = None
+    """A stored message of the thread, or the run of an answer."""
+    position: str | int | None = None
+    """As a person typed it; counted from 1."""
+    name: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A place in a thread: the position in one of its conversations, and the message there (none at position 0)."""
+
+    conversation: Conversation
+    position: int
+    message_id: MessageId | None
+
+
+async def branch(services: Services, actor: Actor, request: BranchRequest, *, event_key: str) -> Thread:
+    """The new thread, which holds copies of the parent's references up to the point. Raises Refusal.
+
+    Its place on the platform is opened by a run of its own; until then `place.thread` is empty.
+    """
+    parent = await access_thread(services, actor, Action.BRANCH, request.thread_id)
+    name, reason = " ".join(request.name.split()), request.reason.strip()
+    if len(name) > TITLE_CHARS:
+        raise Refusal("name_too_long", had=len(name), limit=TITLE_CHARS)
+    if len(reason) > REASON_CHARS:
+        raise Refusal("reason_too_long", had=len(reason), limit=REASON_CHARS)
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return await _found(session, actor, earlier["thread_id"])
+        if parent.depth >= MAX_DEPTH:
+            above = " › ".join(t.branch_name or t.title for t in await chain(session, parent))
+            raise Refusal("branch_too_deep", limit=MAX_DEPTH, chain=above)
+        for line in await conversations(session, actor.workspace_id, parent.id):
+            await do_lock(session, line.id)
+        point = await _point(session, parent, request)
+        name = name or text(parent.locale, "branch.unnamed", n=await count_branches(session, parent) + 1)
+        new = _new_thread(services, actor, parent, point, name, reason)
+        await do_branch(
+            session, parent, new, chosen=point.conversation, upto=point.position, clock=services.clock
+        )
+        run = await _do_announce(session, services, actor, parent, new)
+        await settle(session, actor.workspace_id, (event_key,), {"thread_id": new.id})
+    await services.engine.enqueue(run.id, lane=new.id, args={"workspace_id": actor.workspace_id})
+    return new
+
+
+async def _point(session: AsyncSession, parent: Thread, request: BranchRequest) -> Point:
+    lines = await conversations(session, parent.workspace_id, parent.id)
+    if request.message_id:
+        return await _point_of_message(session, parent, lines, request.message_id)
+    lengths = {line.id: await length(session, line.id) for line in lines}
+    longest = max(lines, key=lambda line: lengths[line.id])
+    last = lengths[longest.id]
+    if request.position is None:
+        if any(run.request_id for run in await open_runs(session, parent.workspace_id, parent.id)):
+            raise Refusal("branch_while_answering")
+        position = last
+    else:
+        position = _position(request.position, last)
+    entry = await entry_at(session, longest.id, position) if position else None
+    return Point(conversation=longest, position=position, message_id=entry.message.id if entry else None)
+
+
+def _position(given: str | int, last: int) -> int:
+    """A position as a person typed it, or a Refusal that names what is allowed."""
+    typed = str(given).strip().lstrip("#")
+    # int() alone would take "1_0" and digits with a sign; a person who types that means something else.
+    if not (typed.isascii() and typed.isdigit()) or len(typed) > len(str(last)) + 1:
+        raise Refusal("position_invalid", given=typed[:20], last=last)
+    position = int(typed)
+    if not 1 <= position <= last:
+        raise Refusal("position_invalid", given=typed[:20], last=last)
+    return position
+
+
+async def _point_of_message(
+    session: AsyncSession, parent: Thread, lines: list[Conversation], ref: str
+) -> Point:
+    run = await find_run(session, parent.workspace_id, ref)
+    if run is not None and run.status in ("queued", "running"):
+        raise Refusal("branch_while_answering")
+    row = await find_message(session, parent.workspace_id, ref)
+    if row is not None:
+        for line in lines:
+            position = await position_of(session, line.id, MessageId(row.root_id))
+            entry = await entry_at(session, line.id, position) if position else None
+            if position and entry:
+                return Point(conversation=line, position=position, message_id=entry.message.id)
+    raise Refusal("branch_point_not_found")
+
+
+def _new_thread(
+    services: Services, actor: Actor, parent: Thread, point: Point, name: str, reason: str
+) -> Thread:
+    return Thread(
+        id=ThreadId(services.clock.new_id()),
+        workspace_id=parent.workspace_id,
+        place=Place(platform=parent.place.platform, channel=parent.place.channel, thread=""),
+        mode=parent.mode,
+        title=name,
+        owner_id=actor.person_id,
+        locale=parent.locale,
+        parent_id=parent.id,
+        top_id=parent.top_id,
+        depth=parent.depth + 1,
+        split_message_id=point.message_id,
+        split_position=point.position,
+        branch_name=name,
+        branch_reason=reason,
+        status=Status.ACTIVE,
+        created_at=services.clock.now(),
+    )
+
+
+async def _do_announce(
+    session: AsyncSession, services: Services, actor: Actor, parent: Thread, new: Thread
+) -> Run:
+    """The note in the parent, the audit record, and the run that opens the branch on the platform."""
+    await do_notice(
+        session,
+        actor.workspace_id,
+        parent.id,
+        "notice.branched",
+        {"name": new.branch_name, "position": new.split_position},
+        clock=services.clock,
+        link=new.id,
+    )
+    await do_audit(
+        session,
+        actor.workspace_id,
+        actor_id=actor.person_id,
+        action="branch",
+        subject_id=new.id,
+        clock=services.clock,
+        reason=new.branch_reason,
+        details={
+            "parent": parent.id,
+            "message": new.split_message_id,
+            "position": new.split_position,
+            "depth": new.depth,
+        },
+    )
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=actor.workspace_id,
+        thread_id=new.id,
+        kind=branching.KIND,
+        status="queued",
+        conversation_id=None,
+        request_id=None,
+        model="",
+        prompts=(),
+        requested_by=actor.person_id,
+        failure=None,
+        created_at=services.clock.now(),
+    )
+    await do_add_run(session, run)
+    return run
+
+
+async def _found(session: AsyncSession, actor: Actor, thread_id: str) -> Thread:
+    thread = await find_thread(session, actor.workspace_id, thread_id)
+    if thread is None:
+        raise Refusal("thread_not_found")
+    return thread

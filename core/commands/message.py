@@ -1,0 +1,96 @@
+"""A person edits or deletes a message of theirs; the next AI input follows (spec §2)."""
+
+from dataclasses import replace
+
+from core.commands.services import Services, can_see
+from core.domain.errors import Refusal
+from core.domain.ids import MessageId, PersonId
+from core.domain.message import MAX_MESSAGE_CHARS, Message
+from core.domain.policy import Action, Actor, Subject, authorise
+from core.domain.thread import Thread
+from core.store.audit import do_audit
+from core.store.claim import claim, settle
+from core.store.message import do_add_message, do_remove, do_replace, find_message, with_attachments
+from core.store.run import open_runs
+from core.store.tables import MessageRow
+from core.store.thread import conversations, find_thread
+
+
+async def edit_message(
+    services: Services, actor: Actor, message_id: str, text: str, *, event_key: str
+) -> MessageId:
+    """Put a new version in a message's place, in the thread it was written in; returns the new version's id.
+
+    Branches that copied the old version keep it, and so do receipts. Raises Refusal.
+    """
+    text = text.strip()
+    if not text:
+        raise Refusal("empty_message")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise Refusal("message_too_long", had=len(text), limit=MAX_MESSAGE_CHARS)
+    row, thread = await _access(services, actor, message_id)
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return MessageId(earlier["message_id"])
+        old = (await with_attachments(session, [row]))[0]
+        new = _next_version(services, old, text)
+        await do_add_message(session, actor.workspace_id, new, root_id=MessageId(row.root_id))
+        stands = False
+        for line in await conversations(session, actor.workspace_id, thread.id):
+            stands = await do_replace(session, line.id, old.id, new.id) or stands
+        if not stands:
+            raise Refusal("message_not_found")
+        await do_audit(
+            session,
+            actor.workspace_id,
+            actor_id=actor.person_id,
+            action="edit_message",
+            subject_id=row.root_id,
+            clock=services.clock,
+            details={"from": old.id, "to": new.id},
+        )
+        await settle(session, actor.workspace_id, (event_key,), {"message_id": new.id})
+    return new.id
+
+
+def _next_version(services: Services, old: Message, text: str) -> Message:
+    attachments = tuple(replace(a, id=type(a.id)(services.clock.new_id())) for a in old.attachments)
+    return replace(old, id=MessageId(services.clock.new_id()), text=text, attachments=attachments)
+
+
+async def delete_message(services: Services, actor: Actor, message_id: str, *, event_key: str) -> None:
+    """Take a message out of the thread it was written in, and stop what is answering it. Raises Refusal."""
+    row, thread = await _access(services, actor, message_id)
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
+            return
+        stood = False
+        for line in await conversations(session, actor.workspace_id, thread.id):
+            stood = await do_remove(session, line.id, MessageId(row.id)) or stood
+        if not stood:
+            raise Refusal("message_not_found")
+        await do_audit(
+            session,
+            actor.workspace_id,
+            actor_id=actor.person_id,
+            action="delete_message",
+            subject_id=row.root_id,
+            clock=services.clock,
+        )
+        runs = await open_runs(session, actor.workspace_id, thread.id)
+    for run in runs:
+        if run.request_id == row.root_id:
+            await services.engine.request_stop(run.id)
+
+
+async def _access(services: Services, actor: Actor, message_id: str) -> tuple[MessageRow, Thread]:
+    async with services.store.reading() as session:
+        row = await find_message(session, actor.workspace_id, message_id)
+        thread = await find_thread(session, actor.workspace_id, row.thread_id) if row else None
+    if row is None or thread is None:
+        raise Refusal("message_not_found")
+    visible = await can_see(services, actor, thread.place.platform, thread.place.channel)
+    subject = Subject(visible=visible, author_id=PersonId(row.author_id) if row.author_id else None)
+    authorise(actor, Action.EDIT_MESSAGE, subject, services.policy(actor.workspace))
+    return row, thread

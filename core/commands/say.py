@@ -1,0 +1,233 @@
+"""A person says something in a thread, or begins one."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.commands.services import Services, access_thread, can_see, choose_model
+from core.domain.errors import Refusal
+from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
+from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
+from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread, title_from
+from core.modes import PROMPTS
+from core.store.claim import claim, settle
+from core.store.message import do_add_message, do_append, do_keep_file
+from core.store.run import Run, do_add_run
+from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread_at
+
+MAX_FILES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One message of a person. Either `place` or `thread_id` says where; a place without a thread begins one."""
+
+    text: str
+    event_key: str
+    """Identity of the delivery; the same key again changes nothing."""
+    external_id: str
+    """Identity of the platform's message; two deliveries that mean the same message have the same one."""
+    mentions_bot: bool
+    place: Place | None = None
+    thread_id: ThreadId | None = None
+    mentions_other: bool = False
+    """It begins by mentioning another person: kept as context, not answered."""
+    uploads: tuple[Upload, ...] = ()
+    model: str | None = None
+    """Alias for a new thread; None takes the default."""
+    locale: str | None = None
+    """Language of a new thread; None takes the person's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidResult:
+    thread_id: ThreadId | None
+    """None when the message was none of ours."""
+    message_id: MessageId | None
+    run_id: RunId | None
+    """None when nobody answers it."""
+    duplicate: bool
+
+
+NOT_OURS = SaidResult(thread_id=None, message_id=None, run_id=None, duplicate=False)
+
+
+async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
+    """Store a message and let the thread's model answer it, in its turn.
+
+    A message outside our threads counts only with a mention. Raises Refusal and StoreUnavailable; in both cases
+    nothing was stored.
+    """
+    text = said.text.strip()
+    if not text and not said.uploads:
+        raise Refusal("empty_message")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise Refusal("message_too_long", had=len(text), limit=MAX_MESSAGE_CHARS)
+    if len(said.uploads) > MAX_FILES:
+        raise Refusal("too_many_files", had=len(said.uploads), limit=MAX_FILES)
+    policy = services.policy(actor.workspace)
+    place, known = await _where(services, actor, said)
+    authorise(
+        actor,
+        Action.SAY,
+        Subject(visible=await can_see(services, actor, place.platform, place.channel)),
+        policy,
+    )
+    if known is None and not said.mentions_bot:
+        return NOT_OURS
+    model = choose_model(services, policy, said.model) if known is None else ""
+    message = await _message(services, actor, replace(said, text=text))
+    async with services.store.writing() as session:
+        keys = (said.event_key, f"message:{place.channel}:{said.external_id}")
+        earlier = await claim(session, actor.workspace_id, keys, services.clock)
+        if earlier is not None:
+            return _again(earlier)
+        thread = await find_thread_at(session, actor.workspace_id, place) if known is None else known
+        if thread is None:
+            thread = await _do_begin(session, services, actor, said, place=place, model=model, text=text)
+        message = replace(message, thread_id=thread.id)
+        run = await _do_take_in(session, services, actor, thread, message, said, policy, uploads=said.uploads)
+        result = SaidResult(
+            thread_id=thread.id, message_id=message.id, run_id=run.id if run else None, duplicate=False
+        )
+        await settle(session, actor.workspace_id, keys, _remember(result))
+    if run is not None:
+        await services.engine.enqueue(run.id, lane=thread.id, args={"workspace_id": actor.workspace_id})
+    return result
+
+
+async def _where(services: Services, actor: Actor, said: Said) -> tuple[Place, Thread | None]:
+    if said.thread_id is not None:
+        thread = await access_thread(services, actor, Action.SAY, said.thread_id)
+        return thread.place, thread
+    if said.place is None:
+        raise Refusal("thread_not_found")
+    async with services.store.reading() as session:
+        return said.place, await find_thread_at(session, actor.workspace_id, said.place)
+
+
+async def _message(services: Services, actor: Actor, said: Said) -> Message:
+    """The message as it will be stored, with its files read. Its thread is filled in later."""
+    attachments = []
+    for upload in said.uploads:
+        read = await services.files.read_file(upload.name, upload.media_type, upload.data)
+        attachments.append(
+            Attachment(
+                id=AttachmentId(services.clock.new_id()),
+                name=upload.name[:300],
+                media_type=read.media_type,
+                size_bytes=len(upload.data),
+                sha256=hashlib.sha256(upload.data).hexdigest(),
+                text=read.text,
+                problem=read.problem,
+            )
+        )
+    return Message(
+        id=MessageId(services.clock.new_id()),
+        thread_id=ThreadId(""),
+        author=Author(kind=AuthorKind.PERSON, name=actor.name, person_id=actor.person_id),
+        text=said.text,
+        created_at=services.clock.now(),
+        attachments=tuple(attachments),
+        external_id=said.external_id,
+    )
+
+
+async def _do_begin(
+    session: AsyncSession,
+    services: Services,
+    actor: Actor,
+    said: Said,
+    *,
+    place: Place,
+    model: str,
+    text: str,
+) -> Thread:
+    thread_id = ThreadId(services.clock.new_id())
+    thread = Thread(
+        id=thread_id,
+        workspace_id=actor.workspace_id,
+        place=place if place.thread else replace(place, thread=thread_id),
+        mode=Mode.CHAT,
+        title=title_from(text) or said.uploads[0].name,
+        owner_id=actor.person_id,
+        locale=said.locale or actor.locale,
+        parent_id=None,
+        top_id=thread_id,
+        depth=0,
+        split_message_id=None,
+        split_position=0,
+        branch_name="",
+        branch_reason="",
+        status=Status.ACTIVE,
+        created_at=services.clock.now(),
+    )
+    await do_add_thread(session, thread)
+    line = Conversation(
+        id=ConversationId(services.clock.new_id()), thread_id=thread_id, line=MAIN_LINE, model=model
+    )
+    await do_add_conversation(session, actor.workspace_id, line)
+    return thread
+
+
+async def _do_take_in(
+    session: AsyncSession,
+    services: Services,
+    actor: Actor,
+    thread: Thread,
+    message: Message,
+    said: Said,
+    policy: Policy,
+    *,
+    uploads: tuple[Upload, ...],
+) -> Run | None:
+    """Store the message in every conversation of the thread and, where it is to be answered, the run that does it."""
+    await do_add_message(session, actor.workspace_id, message)
+    for attachment, upload in zip(message.attachments, uploads, strict=True):
+        if attachment.readable:
+            await do_keep_file(session, actor.workspace_id, attachment.sha256, upload.data)
+    lines = await conversations(session, actor.workspace_id, thread.id)
+    for line in lines:
+        await do_append(session, actor.workspace_id, line.id, message.id)
+    listening = policy.listen is Listen.ALL or said.mentions_bot
+    if said.mentions_other or not listening:
+        return None
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=actor.workspace_id,
+        thread_id=thread.id,
+        kind=thread.mode.value,
+        status="queued",
+        conversation_id=lines[0].id,
+        request_id=message.id,
+        model=lines[0].model,
+        prompts=services.prompts.refs(*PROMPTS[thread.mode]),
+        requested_by=actor.person_id,
+        failure=None,
+        created_at=services.clock.now(),
+    )
+    await do_add_run(session, run)
+    return run
+
+
+def _remember(result: SaidResult) -> dict[str, Any]:
+    return {"thread_id": result.thread_id, "message_id": result.message_id, "run_id": result.run_id}
+
+
+def _again(earlier: dict[str, Any]) -> SaidResult:
+    return SaidResult(
+        thread_id=ThreadId(earlier["thread_id"]),
+        message_id=MessageId(earlier["message_id"]),
+        run_id=RunId(earlier["run_id"]) if earlier["run_id"] else None,
+        duplicate=True,
+    )

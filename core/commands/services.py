@@ -1,0 +1,70 @@
+"""What commands work with, and the checks that every command begins with."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from core.domain.errors import Refusal
+from core.domain.policy import Action, Actor, Policy, Subject, authorise
+from core.domain.thread import Thread
+from core.engine.engine import Engine
+from core.files.reader import FileReader
+from core.llm.catalogue import Catalogue
+from core.ports import ChannelAccess, Clock
+from core.prompts.registry import PromptLibrary
+from core.store.database import Store
+from core.store.thread import find_thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Built once by the wiring and passed down; `policy` gives the rules of a workspace by its external id."""
+
+    store: Store
+    engine: Engine
+    models: Catalogue
+    prompts: PromptLibrary
+    policy: Callable[[str], Policy]
+    access: Mapping[str, ChannelAccess]
+    """Who can see which channel, by platform."""
+    files: FileReader
+    clock: Clock
+
+
+async def can_see(services: Services, actor: Actor, platform: str, channel: str) -> bool:
+    """Whether the actor can see a channel at this moment."""
+    access = services.access.get(platform)
+    return access is not None and await access.can_see(actor.workspace_id, channel, actor.external_id)
+
+
+async def access_thread(services: Services, actor: Actor, action: Action, thread_id: str) -> Thread:
+    """The thread, when the actor may do `action` to it now; raises Refusal (unknown and forbidden look the same)."""
+    async with services.store.reading() as session:
+        thread = await find_thread(session, actor.workspace_id, thread_id)
+    if thread is None:
+        raise Refusal("thread_not_found")
+    visible = await can_see(services, actor, thread.place.platform, thread.place.channel)
+    authorise(
+        actor, action, Subject(visible=visible, owner_id=thread.owner_id), services.policy(actor.workspace)
+    )
+    return thread
+
+
+def allowed_models(services: Services, policy: Policy) -> tuple[str, ...]:
+    """Aliases that the workspace may use, in the order of the catalogue."""
+    allowed = policy.allowed_models
+    return tuple(alias for alias in services.models.models if allowed is None or alias in allowed)
+
+
+def choose_model(services: Services, policy: Policy, wanted: str | None) -> str:
+    """The alias to use: the one asked for, or the default for Chat. Raises Refusal when there is none."""
+    allowed = allowed_models(services, policy)
+    if wanted:
+        if wanted not in allowed:
+            raise Refusal("unknown_model", model=wanted, allowed=", ".join(allowed))
+        return wanted
+    default = services.models.defaults.chat
+    if default in allowed:
+        return default
+    if not allowed:
+        raise Refusal("no_model")
+    return allowed[0]

@@ -1,0 +1,149 @@
+"""Looking at threads: the tree, one thread, its name."""
+
+from collections import defaultdict
+
+from core.commands.services import Services, access_thread, can_see
+from core.domain.errors import Refusal
+from core.domain.ids import ThreadId
+from core.domain.policy import Action, Actor
+from core.domain.thread import TITLE_CHARS, Thread
+from core.domain.view import (
+    AnswerView,
+    BranchHeaderView,
+    ChannelItem,
+    MessageView,
+    NoticeView,
+    ThreadItem,
+    ThreadPage,
+)
+from core.store.audit import do_audit, notices
+from core.store.page import load_branch_header, read_stretch, to_notice_view
+from core.store.thread import chain, conversations, do_rename, list_threads, thread_channels
+from core.store.workspace import channels_by_id
+
+PAGE_ENTRIES = 50
+
+PageItem = MessageView | AnswerView | BranchHeaderView | NoticeView
+
+
+async def list_channels(services: Services, actor: Actor, platform: str) -> tuple[ChannelItem, ...]:
+    """Channels the actor can see at this moment with their threads, newest first, branches under their parents."""
+    async with services.store.reading() as session:
+        known = await channels_by_id(session, actor.workspace_id)
+        used = await thread_channels(session, actor.workspace_id, platform)
+    visible = [c for c in dict.fromkeys([*known, *used]) if await can_see(services, actor, platform, c)]
+    async with services.store.reading() as session:
+        threads = await list_threads(session, actor.workspace_id, visible)
+    by_channel: dict[str, list[tuple[Thread, bool]]] = defaultdict(list)
+    for thread, busy in threads:
+        by_channel[thread.place.channel].append((thread, busy))
+    return tuple(
+        ChannelItem(
+            external_id=channel,
+            name=known[channel].name if channel in known else channel,
+            visibility=known[channel].visibility if channel in known else "public",
+            threads=_tree(by_channel[channel]),
+        )
+        for channel in visible
+    )
+
+
+def _tree(threads: list[tuple[Thread, bool]]) -> tuple[ThreadItem, ...]:
+    below: dict[ThreadId | None, list[tuple[Thread, bool]]] = defaultdict(list)
+    for thread, busy in threads:
+        below[thread.parent_id].append((thread, busy))
+
+    def items(parent_id: ThreadId | None) -> tuple[ThreadItem, ...]:
+        # Top-level threads newest first; branches in the order in which they were made.
+        found = below[parent_id] if parent_id is None else reversed(below[parent_id])
+        return tuple(
+            ThreadItem(
+                thread_id=thread.id,
+                title=thread.title,
+                branch_name=thread.branch_name,
+                mode=thread.mode,
+                status=thread.status,
+                depth=thread.depth,
+                place=thread.place,
+                busy=busy,
+                children=items(thread.id),
+            )
+            for thread, busy in found
+        )
+
+    return items(None)
+
+
+async def show_thread(
+    services: Services, actor: Actor, thread_id: str, *, before: int | None = None
+) -> ThreadPage:
+    """The last entries of a thread, or those before a position, with notices between them by time. Raises Refusal."""
+    thread = await access_thread(services, actor, Action.READ, thread_id)
+    async with services.store.reading() as session:
+        above = await chain(session, thread)
+        line = (await conversations(session, thread.workspace_id, thread.id))[0]
+        stretch = await read_stretch(session, thread, line, actor, before=before, limit=PAGE_ENTRIES)
+        notes = [to_notice_view(row) for row in await notices(session, thread.workspace_id, thread.id)]
+        header = (
+            await load_branch_header(session, thread) if thread.parent_id and not stretch.earlier else None
+        )
+    parent = above[-2] if len(above) > 1 else None
+    return ThreadPage(
+        thread_id=thread.id,
+        title=thread.title,
+        branch_name=thread.branch_name,
+        mode=thread.mode,
+        status=thread.status,
+        depth=thread.depth,
+        place=thread.place,
+        model=line.model,
+        locale=thread.locale,
+        parent_id=thread.parent_id,
+        parent_title=parent.title if parent else "",
+        chain=tuple(each.title for each in above),
+        items=_with_notices(stretch.items, notes, header, first_page=not stretch.earlier),
+        earlier=stretch.earlier,
+        can_rename=thread.owner_id == actor.person_id or actor.is_admin,
+    )
+
+
+def _with_notices(
+    items: tuple[MessageView | AnswerView, ...],
+    notes: list[NoticeView],
+    header: BranchHeaderView | None,
+    *,
+    first_page: bool,
+) -> tuple[PageItem, ...]:
+    """Entries in their own order, each notice before the first entry that is younger; old ones on the first page."""
+    merged: list[PageItem] = [header] if header else []
+    waiting = list(notes)
+    if items and not first_page:
+        oldest = items[0].created_at
+        waiting = [n for n in waiting if not (n.created_at and oldest and n.created_at < oldest)]
+    for item in items:
+        while (
+            waiting and waiting[0].created_at and item.created_at and waiting[0].created_at < item.created_at
+        ):
+            merged.append(waiting.pop(0))
+        merged.append(item)
+    return (*merged, *waiting)
+
+
+async def rename(services: Services, actor: Actor, thread_id: str, title: str) -> None:
+    """Give a thread another title. Raises Refusal."""
+    title = " ".join(title.split())
+    if not title:
+        raise Refusal("empty_title")
+    if len(title) > TITLE_CHARS:
+        raise Refusal("name_too_long", had=len(title), limit=TITLE_CHARS)
+    thread = await access_thread(services, actor, Action.RENAME, thread_id)
+    async with services.store.writing() as session:
+        await do_rename(session, actor.workspace_id, thread.id, title)
+        await do_audit(
+            session,
+            actor.workspace_id,
+            actor_id=actor.person_id,
+            action="rename",
+            subject_id=thread.id,
+            clock=services.clock,
+        )

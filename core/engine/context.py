@@ -1,0 +1,261 @@
+"""What a mode's steps do: the RunContext of `core.modes` over a durable run.
+
+Every step is safe to repeat. A model call is looked up by (run, step) before it is made, and its answer, receipt and
+usage are stored in one transaction, so only a crash between the model's last word and that commit repeats a call.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from core.domain.errors import PlatformFailure
+from core.domain.ids import MessageId, ReceiptId, WorkspaceId
+from core.domain.message import Cut
+from core.domain.receipt import Finish
+from core.domain.thread import Place, Thread
+from core.domain.view import AnswerState, AnswerView, NoticeView, Phrase, PostView
+from core.engine.answering import Answering
+from core.engine.bench import Bench, patiently
+from core.engine.run import DurableRun
+from core.engine.serialiser import JsonValue
+from core.modes import RUNS
+from core.modes.context import Answer, Builder
+from core.ports import PostRef
+from core.store.page import load_answer_view, load_branch_header
+from core.store.run import Run, do_mark, find_run
+from core.store.thread import do_open_at, find_thread
+
+log = logging.getLogger(__name__)
+
+UPDATE_TRIES = 6
+"""Attempts to show the final state of a post, with pauses of 1, 2, 4, 8 and 16 s or as long as the platform asks."""
+
+
+async def carry_out(bench: Bench, durable: DurableRun) -> None:
+    """The body of every run: find out what it is, and let its mode do it."""
+    workspace_id = WorkspaceId(str(durable.args["workspace_id"]))
+
+    async def read() -> tuple[Run, Thread]:
+        async with bench.store.reading() as session:
+            run = await find_run(session, workspace_id, durable.id)
+            thread = await find_thread(session, workspace_id, run.thread_id) if run else None
+        if run is None or thread is None:
+            raise LookupError(f"run {durable.id} is not in the store")
+        return run, thread
+
+    run, thread = await patiently(read)
+    context = Context(bench, durable, run, thread)
+    try:
+        await RUNS[run.kind](context)
+        await context.end("done")
+    except PlatformFailure as failure:
+        log.warning("run ended: the platform refused (%s)", failure.code, extra={"run_id": run.id})
+        await context.end("failed", Phrase(key="run_failure.platform", fields={"code": failure.code}))
+    except Exception:
+        await context.end("failed", Phrase(key="run_failure.unexpected"))
+        raise
+
+
+class Context:
+    """One run, as its mode sees it."""
+
+    def __init__(self, bench: Bench, durable: DurableRun, run: Run, thread: Thread) -> None:
+        self._bench = bench
+        self._durable = durable
+        self._run = run
+        self._thread = thread
+        self._poster = bench.posters[thread.place.platform]
+
+    async def post_answer(self, step: str) -> PostRef:
+        async def view() -> AnswerView:
+            return _begun(await self._answer_view(step))
+
+        return await self._post(f"post:{step}", self._thread, view)
+
+    async def ask(self, step: str, build: Builder, *, post: PostRef) -> Answer:
+        async def act() -> JsonValue:
+            answering = Answering(self._bench, self._durable, self._run, step=step, post=post)
+            return _answer_json(await answering.answer(build, await self._answer_view(step)))
+
+        return _to_answer(await self._durable.step(f"ask:{step}", act))
+
+    async def finish_answer(self, step: str, post: PostRef) -> None:
+        async def act() -> JsonValue:
+            await self._show(post, await self._answer_view(step))
+            return None
+
+        await self._durable.step(f"finish:{step}", act)
+
+    async def open_thread(self, step: str) -> None:
+        async def header() -> PostView:
+            async def read() -> PostView:
+                async with self._bench.store.reading() as session:
+                    view = await load_branch_header(session, self._thread, with_transcript=True)
+                if view is None:
+                    raise LookupError(f"thread {self._thread.id} has no parent")
+                return view
+
+            return await patiently(read)
+
+        async def send() -> JsonValue:
+            ref = await self._poster.open_thread(
+                self._run.workspace_id, self._thread.place.channel, await header(), key=self._key(step)
+            )
+            return _ref_json(ref)
+
+        opened = _to_ref(
+            await self._durable.send_once(step, send=send, find=self._finder(self._thread, step))
+        )
+
+        async def record() -> JsonValue:
+            async def write() -> None:
+                async with self._bench.store.writing() as session:
+                    await do_open_at(session, self._run.workspace_id, self._thread.id, opened.place)
+
+            await patiently(write)
+            return None
+
+        await self._durable.step(f"opened:{step}", record)
+
+    async def note_parent(self, step: str) -> None:
+        branch = self._thread
+
+        async def read() -> Thread:
+            async with self._bench.store.reading() as session:
+                parent = await find_thread(session, branch.workspace_id, branch.parent_id or "")
+            if parent is None:
+                raise LookupError(f"thread {branch.id} has no parent")
+            return parent
+
+        parent = await patiently(read)
+        fields: dict[str, str | int | float] = {"name": branch.branch_name, "position": branch.split_position}
+
+        async def view() -> NoticeView:
+            return NoticeView(phrase=Phrase(key="notice.branched", fields=fields), link=branch.id)
+
+        await self._post(step, parent, view)
+
+    async def end(self, status: str, failure: Phrase | None = None) -> None:
+        """Record how the run ended, where a step has not done so already."""
+
+        async def write() -> None:
+            async with self._bench.store.writing() as session:
+                await do_mark(
+                    session,
+                    self._run.workspace_id,
+                    self._run.id,
+                    status,
+                    now=self._bench.clock.now(),
+                    failure=failure,
+                )
+
+        await patiently(write)
+
+    # --- posts ------------------------------------------------------------------------------------------------------
+
+    async def _post(self, step: str, thread: Thread, view: Callable[[], Awaitable[PostView]]) -> PostRef:
+        async def send() -> JsonValue:
+            ref = await self._poster.post(
+                self._run.workspace_id, thread.place, await view(), key=self._key(step)
+            )
+            return _ref_json(ref)
+
+        return _to_ref(await self._durable.send_once(step, send=send, find=self._finder(thread, step)))
+
+    def _finder(self, thread: Thread, step: str) -> Callable[[], Awaitable[JsonValue]]:
+        async def find() -> JsonValue:
+            ref = await self._poster.find(self._run.workspace_id, thread.place, key=self._key(step))
+            return _ref_json(ref) if ref else None
+
+        return find
+
+    def _key(self, step: str) -> str:
+        return f"{self._run.id}/{step}"
+
+    async def _show(self, post: PostRef, view: AnswerView) -> None:
+        pause_s = 1.0
+        for left in reversed(range(UPDATE_TRIES)):
+            try:
+                await self._durable.guard()
+                await self._poster.update(self._run.workspace_id, post, view, final=True)
+            except PlatformFailure as failure:
+                if not failure.retryable or not left:
+                    raise
+                await asyncio.sleep(max(pause_s, failure.retry_after_s or 0.0))
+                pause_s *= 2
+            else:
+                return
+
+    async def _answer_view(self, step: str) -> AnswerView:
+        async def read() -> AnswerView:
+            async with self._bench.store.reading() as session:
+                view = await load_answer_view(session, self._run.workspace_id, self._run.id, step)
+            if view is None:
+                raise LookupError(f"run {self._run.id} is not in the store")
+            return view
+
+        return await patiently(read)
+
+
+def _begun(view: AnswerView) -> AnswerView:
+    """The card of an answer that is about to be written."""
+    if view.state is AnswerState.QUEUED:
+        return AnswerView(
+            run_id=view.run_id,
+            step=view.step,
+            model=view.model,
+            state=AnswerState.WRITING,
+            text="",
+            answers_id=view.answers_id,
+            notices=view.notices,
+            demo=view.demo,
+            buttons=view.buttons,
+            created_at=view.created_at,
+        )
+    return view
+
+
+def _ref_json(ref: PostRef) -> JsonValue:
+    place = ref.place
+    return {
+        "platform": place.platform,
+        "channel": place.channel,
+        "thread": place.thread,
+        "ids": list(ref.ids),
+    }
+
+
+def _to_ref(value: JsonValue) -> PostRef:
+    if not isinstance(value, dict):
+        raise TypeError("a post reference is an object")
+    fields: Any = value
+    place = Place(platform=fields["platform"], channel=fields["channel"], thread=fields["thread"])
+    return PostRef(place=place, ids=tuple(fields["ids"]))
+
+
+def _answer_json(answer: Answer) -> JsonValue:
+    return {
+        "step": answer.step,
+        "message_id": answer.message_id,
+        "receipt_id": answer.receipt_id,
+        "text": answer.text,
+        "finish": answer.finish.value,
+        "cut": answer.cut.value,
+        "failure": answer.failure,
+    }
+
+
+def _to_answer(value: JsonValue) -> Answer:
+    if not isinstance(value, dict):
+        raise TypeError("an answer is an object")
+    fields: Any = value
+    return Answer(
+        step=fields["step"],
+        message_id=MessageId(fields["message_id"]) if fields["message_id"] else None,
+        receipt_id=ReceiptId(fields["receipt_id"]) if fields["receipt_id"] else None,
+        text=fields["text"],
+        finish=Finish(fields["finish"]),
+        cut=Cut(fields["cut"]),
+        failure=fields["failure"],
+    )

@@ -1,0 +1,48 @@
+"""Claims: an event of a platform is taken in once, however often it is delivered (spec §12)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.domain.ids import WorkspaceId
+from core.ports import Clock
+from core.store.tables import ClaimRow
+
+
+async def claim(
+    session: AsyncSession, workspace_id: WorkspaceId, keys: Sequence[str], clock: Clock
+) -> dict[str, Any] | None:
+    """Claim an event by each of its identities.
+
+    Returns None when the event is ours, and what the first claimant settled when one of the keys was taken. Holds
+    until the surrounding transaction ends; another transaction with the same key waits for it.
+    """
+    for key in keys:
+        values = {"workspace_id": workspace_id, "key": key, "result": {}, "created_at": clock.now()}
+        taken = await session.execute(insert_or_ignore(session, ClaimRow).values(values))
+        if not taken.rowcount:  # type: ignore[attr-defined]
+            row = await session.get_one(ClaimRow, (workspace_id, key))
+            return row.result
+    return None
+
+
+async def settle(
+    session: AsyncSession, workspace_id: WorkspaceId, keys: Sequence[str], result: Mapping[str, Any]
+) -> None:
+    """Remember what came of an event, for whoever delivers it again."""
+    await session.execute(
+        update(ClaimRow)
+        .where(ClaimRow.workspace_id == workspace_id, ClaimRow.key.in_(keys))
+        .values(result=dict(result))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def insert_or_ignore(session: AsyncSession, table: type[Any]) -> Any:
+    """An INSERT that does nothing when the row is already there; its rowcount tells which it was."""
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()

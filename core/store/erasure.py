@@ -1,0 +1,129 @@
+"""Blanking a person's content, and what retention lets go (spec §13).
+
+The one place that changes message rows. Ids, hashes and positions stay, so that branches, receipts and the audit log
+still hold together; texts, names and files go, in every copy.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.domain.ids import PersonId, WorkspaceId
+from core.store.tables import (
+    AttachmentRow,
+    FileRow,
+    MessageRow,
+    PersonRow,
+    ReceiptPartRow,
+    ReceiptRow,
+    ThreadRow,
+)
+
+ERASED_NAME = "—"
+IN_BULK = {"synchronize_session": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """How many rows lost their content."""
+
+    messages: int
+    receipts: int
+    attachments: int
+
+
+async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> Erased:
+    """Blank all that a person wrote or attached: messages, receipt parts made from them, files, titles, the name."""
+    written = select(MessageRow.id).where(
+        MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id
+    )
+    receipts = await _do_blank_receipts(session, workspace_id, written)
+    attachments = await _do_blank_attachments(session, workspace_id, written)
+    messages = await session.execute(
+        update(MessageRow)
+        .where(MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id)
+        .values(text="", author_name=ERASED_NAME, erased=True)
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(ThreadRow)
+        .where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
+        .values(title=ERASED_NAME, branch_name="", branch_reason="")
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(PersonRow)
+        .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
+        .values(name=ERASED_NAME)
+        .execution_options(**IN_BULK)
+    )
+    return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
+
+
+async def _do_blank_receipts(session: AsyncSession, workspace_id: WorkspaceId, written: object) -> int:
+    holds = select(ReceiptPartRow.receipt_id).where(ReceiptPartRow.message_id.in_(written))  # type: ignore[arg-type]
+    marked = await session.execute(
+        update(ReceiptRow)
+        .where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.id.in_(holds))
+        .values(erased=True)
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(ReceiptPartRow)
+        .where(ReceiptPartRow.workspace_id == workspace_id, ReceiptPartRow.message_id.in_(written))  # type: ignore[arg-type]
+        .values(text="", images=[])
+        .execution_options(**IN_BULK)
+    )
+    return _count(marked)
+
+
+async def _do_blank_attachments(session: AsyncSession, workspace_id: WorkspaceId, written: object) -> int:
+    mine = AttachmentRow.message_id.in_(written)  # type: ignore[arg-type]
+    hashes = set(await session.scalars(select(AttachmentRow.sha256).where(mine)))
+    blanked = await session.execute(
+        update(AttachmentRow)
+        .where(AttachmentRow.workspace_id == workspace_id, mine)
+        .values(text="", name=ERASED_NAME, sha256="", problem="erased")
+        .execution_options(**IN_BULK)
+    )
+    still_used = select(AttachmentRow.sha256).where(AttachmentRow.workspace_id == workspace_id)
+    await session.execute(
+        delete(FileRow)
+        .where(
+            FileRow.workspace_id == workspace_id,
+            FileRow.sha256.in_(hashes),
+            FileRow.sha256.not_in(still_used),
+        )
+        .execution_options(**IN_BULK)
+    )
+    return _count(blanked)
+
+
+async def do_blank_old_receipts(session: AsyncSession, workspace_id: WorkspaceId, before: datetime) -> int:
+    """Blank the texts of receipts older than the workspace's retention; hashes, tokens and cost stay."""
+    old = select(ReceiptRow.id).where(
+        ReceiptRow.workspace_id == workspace_id, ReceiptRow.created_at < before, ReceiptRow.erased.is_(False)
+    )
+    await session.execute(
+        update(ReceiptPartRow)
+        .where(ReceiptPartRow.receipt_id.in_(old))
+        .values(text="", images=[])
+        .execution_options(**IN_BULK)
+    )
+    marked = await session.execute(
+        update(ReceiptRow)
+        .where(
+            ReceiptRow.workspace_id == workspace_id,
+            ReceiptRow.created_at < before,
+            ReceiptRow.erased.is_(False),
+        )
+        .values(erased=True, reasoning="")
+        .execution_options(**IN_BULK)
+    )
+    return _count(marked)
+
+
+def _count(result: object) -> int:
+    return int(result.rowcount)  # type: ignore[attr-defined]

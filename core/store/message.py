@@ -1,0 +1,312 @@
+"""Messages, and the ordered references to them that make a conversation.
+
+Positions count from 1 without gaps. Inserting or removing shifts the later entries; that is cheap, because it happens
+near the end, and it keeps "the last 20" and "how many before" a matter of arithmetic in a thread of any length.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
+from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
+from core.ports import Window
+from core.store.claim import insert_or_ignore
+from core.store.tables import AttachmentRow, ConversationRow, EntryRow, FileRow, MessageRow
+
+WINDOW_MESSAGES = 20
+"""Most messages of history that one AI input can hold (spec §4); the window never reads more."""
+
+ASIDE = 1_000_000_000
+"""Added to positions while they shift, so that no two entries meet on the way."""
+
+
+def to_message(row: MessageRow, attachments: Sequence[Attachment] = ()) -> Message:
+    return Message(
+        id=MessageId(row.id),
+        thread_id=ThreadId(row.thread_id),
+        author=Author(
+            kind=AuthorKind(row.author_kind),
+            name=row.author_name,
+            person_id=PersonId(row.author_id) if row.author_id else None,
+        ),
+        text=row.text,
+        created_at=row.created_at,
+        attachments=tuple(attachments),
+        run_id=RunId(row.run_id) if row.run_id else None,
+        answers_id=MessageId(row.answers_id) if row.answers_id else None,
+        cut=Cut(row.cut),
+        external_id=row.external_id,
+        erased=row.erased,
+    )
+
+
+async def with_attachments(session: AsyncSession, rows: Sequence[MessageRow]) -> list[Message]:
+    """The messages of some rows, in the same order, with what is attached to them."""
+    ids = [row.id for row in rows if row.has_attachments]
+    found: dict[str, list[Attachment]] = defaultdict(list)
+    if ids:
+        query = select(AttachmentRow).where(AttachmentRow.message_id.in_(ids)).order_by(AttachmentRow.ordinal)
+        for row in await session.scalars(query):
+            found[row.message_id].append(
+                Attachment(
+                    id=AttachmentId(row.id),
+                    name=row.name,
+                    media_type=row.media_type,
+                    size_bytes=row.size_bytes,
+                    sha256=row.sha256,
+                    text=row.text,
+                    problem=row.problem,
+                )
+            )
+    return [to_message(row, found[row.id]) for row in rows]
+
+
+async def do_add_message(
+    session: AsyncSession, workspace_id: WorkspaceId, message: Message, *, root_id: MessageId | None = None
+) -> None:
+    """Store a message row with its attachments' rows. `root_id` names the first version when this is an edit."""
+    session.add(
+        MessageRow(
+            id=message.id,
+            workspace_id=workspace_id,
+            thread_id=message.thread_id,
+            root_id=root_id or message.id,
+            author_kind=message.author.kind.value,
+            author_id=message.author.person_id,
+            author_name=message.author.name,
+            text=message.text,
+            external_id=message.external_id,
+            run_id=message.run_id,
+            answers_id=message.answers_id,
+            cut=message.cut.value,
+            has_attachments=bool(message.attachments),
+            erased=False,
+            created_at=message.created_at,
+        )
+    )
+    await session.flush()
+    for ordinal, attachment in enumerate(message.attachments):
+        session.add(
+            AttachmentRow(
+                id=attachment.id,
+                workspace_id=workspace_id,
+                message_id=message.id,
+                ordinal=ordinal,
+                name=attachment.name,
+                media_type=attachment.media_type,
+                size_bytes=attachment.size_bytes,
+                sha256=attachment.sha256,
+                text=attachment.text,
+                problem=attachment.problem,
+            )
+        )
+    await session.flush()
+
+
+async def do_keep_file(session: AsyncSession, workspace_id: WorkspaceId, sha256: str, data: bytes) -> None:
+    await session.execute(
+        insert_or_ignore(session, FileRow).values(workspace_id=workspace_id, sha256=sha256, data=data)
+    )
+
+
+async def file_bytes(session: AsyncSession, workspace_id: WorkspaceId, sha256: str) -> bytes | None:
+    return await session.scalar(
+        select(FileRow.data).where(FileRow.workspace_id == workspace_id, FileRow.sha256 == sha256)
+    )
+
+
+async def length(session: AsyncSession, conversation_id: ConversationId) -> int:
+    """How many messages a conversation holds."""
+    last = await session.scalar(
+        select(func.max(EntryRow.position)).where(EntryRow.conversation_id == conversation_id)
+    )
+    return last or 0
+
+
+async def do_lock(session: AsyncSession, conversation_id: ConversationId) -> None:
+    """Hold a conversation against other writers until the transaction ends (on SQLite the transaction itself does)."""
+    await session.execute(
+        select(ConversationRow.id).where(ConversationRow.id == conversation_id).with_for_update()
+    )
+
+
+async def do_append(
+    session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId, message_id: MessageId
+) -> int:
+    """Put a message at the end; returns its position."""
+    await do_lock(session, conversation_id)
+    position = await length(session, conversation_id) + 1
+    await _do_put(session, workspace_id, conversation_id, position, message_id)
+    return position
+
+
+async def do_place_answer(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    conversation_id: ConversationId,
+    request_root_id: MessageId,
+    answer_id: MessageId,
+) -> int:
+    """Put an answer right behind the message it answers, in place of an earlier answer to it; returns its position.
+
+    Messages that people wrote meanwhile move behind it, so that each is answered in its turn. When the message it
+    answers was taken out, the answer goes to the end.
+    """
+    await do_lock(session, conversation_id)
+    asked = await position_of(session, conversation_id, request_root_id)
+    if asked is None:
+        return await do_append(session, workspace_id, conversation_id, answer_id)
+    following = await session.scalar(
+        select(MessageRow)
+        .join(EntryRow, EntryRow.message_id == MessageRow.id)
+        .where(EntryRow.conversation_id == conversation_id, EntryRow.position == asked + 1)
+    )
+    if following is not None and following.answers_id == request_root_id:
+        await do_replace(session, conversation_id, MessageId(following.id), answer_id)
+    else:
+        await _do_shift(session, conversation_id, above=asked, by=1)
+        await _do_put(session, workspace_id, conversation_id, asked + 1, answer_id)
+    return asked + 1
+
+
+async def do_replace(
+    session: AsyncSession, conversation_id: ConversationId, old_id: MessageId, new_id: MessageId
+) -> bool:
+    """Put one message in another's place; False when the other does not stand in this conversation."""
+    changed = await session.execute(
+        update(EntryRow)
+        .where(EntryRow.conversation_id == conversation_id, EntryRow.message_id == old_id)
+        .values(message_id=new_id)
+    )
+    return bool(changed.rowcount)  # type: ignore[attr-defined]
+
+
+async def do_remove(session: AsyncSession, conversation_id: ConversationId, message_id: MessageId) -> bool:
+    """Take a message out and close the gap; False when it does not stand in this conversation."""
+    await do_lock(session, conversation_id)
+    position = await session.scalar(
+        select(EntryRow.position).where(
+            EntryRow.conversation_id == conversation_id, EntryRow.message_id == message_id
+        )
+    )
+    if position is None:
+        return False
+    await session.execute(
+        delete(EntryRow).where(EntryRow.conversation_id == conversation_id, EntryRow.position == position)
+    )
+    await _do_shift(session, conversation_id, above=position, by=-1)
+    return True
+
+
+async def _do_put(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    conversation_id: ConversationId,
+    position: int,
+    message_id: MessageId,
+) -> None:
+    session.add(
+        EntryRow(
+            conversation_id=conversation_id,
+            position=position,
+            message_id=message_id,
+            workspace_id=workspace_id,
+        )
+    )
+    await session.flush()
+
+
+async def _do_shift(session: AsyncSession, conversation_id: ConversationId, *, above: int, by: int) -> None:
+    mine = EntryRow.conversation_id == conversation_id
+    options = {"synchronize_session": False}
+    await session.execute(
+        update(EntryRow)
+        .where(mine, EntryRow.position > above)
+        .values(position=EntryRow.position + ASIDE)
+        .execution_options(**options)
+    )
+    await session.execute(
+        update(EntryRow)
+        .where(mine, EntryRow.position > ASIDE)
+        .values(position=EntryRow.position - ASIDE + by)
+        .execution_options(**options)
+    )
+
+
+async def position_of(
+    session: AsyncSession, conversation_id: ConversationId, root_id: MessageId
+) -> int | None:
+    """Where the present version of a message stands; None when it was taken out."""
+    return await session.scalar(
+        select(EntryRow.position)
+        .join(MessageRow, MessageRow.id == EntryRow.message_id)
+        .where(EntryRow.conversation_id == conversation_id, MessageRow.root_id == root_id)
+    )
+
+
+async def entry_at(session: AsyncSession, conversation_id: ConversationId, position: int) -> Entry | None:
+    entries = await entries_between(session, conversation_id, position, position)
+    return entries[0] if entries else None
+
+
+async def entries_between(
+    session: AsyncSession, conversation_id: ConversationId, first: int, last: int
+) -> list[Entry]:
+    """Entries from `first` to `last`, both included, in order."""
+    rows = (
+        await session.execute(
+            select(EntryRow.position, MessageRow)
+            .join(MessageRow, MessageRow.id == EntryRow.message_id)
+            .where(EntryRow.conversation_id == conversation_id, EntryRow.position.between(first, last))
+            .order_by(EntryRow.position)
+        )
+    ).all()
+    messages = await with_attachments(session, [row for _, row in rows])
+    return [
+        Entry(position=position, message=message)
+        for (position, _), message in zip(rows, messages, strict=True)
+    ]
+
+
+async def read_window(
+    session: AsyncSession, conversation_id: ConversationId, request_position: int
+) -> Window:
+    """The piece of a conversation that an AI input for the message at `request_position` can draw on (spec §4)."""
+    before = request_position - 1
+    oldest = max(1, before - WINDOW_MESSAGES + 1)
+    recent = await entries_between(session, conversation_id, oldest, before)
+    first = await entry_at(session, conversation_id, 1) if oldest > 1 else None
+    return Window(first=first, recent=tuple(recent), total_before_request=before)
+
+
+async def find_message(
+    session: AsyncSession, workspace_id: WorkspaceId, message_id: str
+) -> MessageRow | None:
+    return await session.scalar(
+        select(MessageRow).where(MessageRow.workspace_id == workspace_id, MessageRow.id == message_id)
+    )
+
+
+async def find_external(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, external_id: str
+) -> MessageRow | None:
+    """The newest version of a platform's message in a thread."""
+    return await session.scalar(
+        select(MessageRow)
+        .where(
+            MessageRow.workspace_id == workspace_id,
+            MessageRow.external_id == external_id,
+            MessageRow.thread_id == thread_id,
+        )
+        .order_by(MessageRow.id.desc())
+        .limit(1)
+    )
+
+
+async def latest_version(session: AsyncSession, root_id: MessageId) -> MessageRow | None:
+    return await session.scalar(
+        select(MessageRow).where(MessageRow.root_id == root_id).order_by(MessageRow.id.desc()).limit(1)
+    )

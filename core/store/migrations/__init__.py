@@ -1,0 +1,39 @@
+"""Bringing a database to the tables of this release, with Alembic."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from core.store.database import Store
+
+SCRIPTS = Path(__file__).parent
+
+
+def alembic_config(connection: Connection | None = None) -> Config:
+    """Alembic's settings; no ini file, so that nothing outside the package is needed."""
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    config.attributes["connection"] = connection
+    return config
+
+
+async def migrate(store: Store) -> bool:
+    """Bring the database to this release; True when anything had to change. Two processes at once migrate once."""
+    async with store.connection() as connection:
+        return await connection.run_sync(_upgrade)
+
+
+def _upgrade(connection: Connection) -> bool:
+    if connection.dialect.name == "postgresql":
+        # Held until the transaction ends, so that a second process waits here and finds nothing left to do.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7421990)")
+    config = alembic_config(connection)
+    wanted = ScriptDirectory.from_config(config).get_current_head()
+    if MigrationContext.configure(connection).get_current_revision() == wanted:
+        return False
+    command.upgrade(config, "head")
+    return True

@@ -1,0 +1,336 @@
+"""All tables. Every one has `workspace_id`; ids are UUIDv7 text; times are UTC.
+
+Message rows never change, so a conversation is a list of references to them (`entry`), and a branch is a copy of that
+list: exact, cheap, and with nothing to filter when it is read.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from core.domain.thread import MAX_DEPTH
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment in UTC. SQLite forgets the time zone; it is restored on the way out."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is not None and value.tzinfo is None:
+            raise ValueError("a stored time needs a time zone")
+        return value.astimezone(UTC) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+Id = String(36)
+
+
+class Row(DeclarativeBase):
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: Utc(),
+        dict[str, Any]: JSON(),
+        list[Any]: JSON(),
+    }
+
+
+def _workspace() -> Mapped[str]:
+    return mapped_column(Id, ForeignKey("workspace.id"))
+
+
+class WorkspaceRow(Row):
+    __tablename__ = "workspace"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    platform: Mapped[str] = mapped_column(String(20))
+    external_id: Mapped[str] = mapped_column(String(100))
+    name: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    __table_args__ = (UniqueConstraint("platform", "external_id"),)
+
+
+class PersonRow(Row):
+    __tablename__ = "person"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    external_id: Mapped[str] = mapped_column(String(100))
+    name: Mapped[str] = mapped_column(String(200))
+    locale: Mapped[str] = mapped_column(String(5))
+    created_at: Mapped[datetime]
+    __table_args__ = (UniqueConstraint("workspace_id", "external_id"),)
+
+
+class ChannelRow(Row):
+    """Channels of the local console; other platforms keep their own and are asked."""
+
+    __tablename__ = "channel"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    external_id: Mapped[str] = mapped_column(String(100))
+    name: Mapped[str] = mapped_column(String(200))
+    visibility: Mapped[str] = mapped_column(String(10))
+    created_at: Mapped[datetime]
+    __table_args__ = (
+        UniqueConstraint("workspace_id", "external_id"),
+        CheckConstraint("visibility IN ('public', 'private', 'direct')", name="visibility"),
+    )
+
+
+class ChannelMemberRow(Row):
+    __tablename__ = "channel_member"
+    channel_id: Mapped[str] = mapped_column(Id, ForeignKey("channel.id"), primary_key=True)
+    person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"), primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+
+
+class ThreadRow(Row):
+    __tablename__ = "thread"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    platform: Mapped[str] = mapped_column(String(20))
+    channel: Mapped[str] = mapped_column(String(100))
+    place: Mapped[str | None] = mapped_column(String(100))
+    """The platform's thread id; NULL until the platform thread is open."""
+    mode: Mapped[str] = mapped_column(String(20))
+    title: Mapped[str] = mapped_column(String(300))
+    owner_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    locale: Mapped[str] = mapped_column(String(5))
+    parent_id: Mapped[str | None] = mapped_column(Id, ForeignKey("thread.id"))
+    top_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    depth: Mapped[int]
+    split_message_id: Mapped[str | None] = mapped_column(Id)
+    split_position: Mapped[int]
+    branch_name: Mapped[str] = mapped_column(String(300))
+    branch_reason: Mapped[str] = mapped_column(Text)
+    status: Mapped[str] = mapped_column(String(20))
+    created_at: Mapped[datetime]
+    __table_args__ = (
+        UniqueConstraint("workspace_id", "channel", "place"),
+        CheckConstraint(f"depth BETWEEN 0 AND {MAX_DEPTH}", name="depth"),
+        CheckConstraint("(depth = 0) = (parent_id IS NULL)", name="depth_of_parent"),
+        CheckConstraint("status IN ('active', 'adopt_pending', 'adopted')", name="status"),
+        Index(None, "workspace_id", "channel"),
+        Index(None, "parent_id"),
+        Index(None, "top_id"),
+    )
+
+
+class ConversationRow(Row):
+    __tablename__ = "conversation"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    line: Mapped[str] = mapped_column(String(100))
+    model: Mapped[str] = mapped_column(String(100))
+    copied_from_id: Mapped[str | None] = mapped_column(Id, ForeignKey("conversation.id"))
+    inherited: Mapped[int]
+    """How many entries were copied from the parent's conversation."""
+    __table_args__ = (UniqueConstraint("thread_id", "line"),)
+
+
+class MessageRow(Row):
+    __tablename__ = "message"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    root_id: Mapped[str] = mapped_column(Id)
+    """Id of the first version; an edit is a new row with the same root."""
+    author_kind: Mapped[str] = mapped_column(String(10))
+    author_id: Mapped[str | None] = mapped_column(Id, ForeignKey("person.id"))
+    author_name: Mapped[str] = mapped_column(String(200))
+    text: Mapped[str] = mapped_column(Text)
+    external_id: Mapped[str] = mapped_column(String(100))
+    run_id: Mapped[str | None] = mapped_column(Id, ForeignKey("run.id"))
+    answers_id: Mapped[str | None] = mapped_column(Id)
+    """Root id of the message it answers."""
+    cut: Mapped[str] = mapped_column(String(20))
+    has_attachments: Mapped[bool]
+    erased: Mapped[bool]
+    created_at: Mapped[datetime]
+    __table_args__ = (
+        Index(None, "root_id"),
+        Index(None, "run_id"),
+        Index(None, "workspace_id", "external_id"),
+        Index(None, "author_id"),
+    )
+
+
+class EntryRow(Row):
+    """One place of a conversation: position, counted from 1 without gaps, and the message that stands there."""
+
+    __tablename__ = "entry"
+    conversation_id: Mapped[str] = mapped_column(Id, ForeignKey("conversation.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    message_id: Mapped[str] = mapped_column(Id, ForeignKey("message.id"))
+    workspace_id: Mapped[str] = _workspace()
+    __table_args__ = (
+        CheckConstraint("position >= 1", name="position"),
+        UniqueConstraint("message_id", "conversation_id"),
+        # Clustered by position: reading a window and copying a branch are range scans.
+        {"sqlite_with_rowid": False},
+    )
+
+
+class FileRow(Row):
+    """Bytes of an attachment, kept once per workspace; they outlive the thread they were first posted in."""
+
+    __tablename__ = "file"
+    workspace_id: Mapped[str] = mapped_column(Id, ForeignKey("workspace.id"), primary_key=True)
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class AttachmentRow(Row):
+    __tablename__ = "attachment"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    message_id: Mapped[str] = mapped_column(Id, ForeignKey("message.id"))
+    ordinal: Mapped[int]
+    name: Mapped[str] = mapped_column(String(300))
+    media_type: Mapped[str] = mapped_column(String(100))
+    size_bytes: Mapped[int]
+    sha256: Mapped[str] = mapped_column(String(64))
+    text: Mapped[str] = mapped_column(Text)
+    problem: Mapped[str] = mapped_column(String(40))
+    __table_args__ = (Index(None, "message_id"),)
+
+
+class RunRow(Row):
+    __tablename__ = "run"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    kind: Mapped[str] = mapped_column(String(20))
+    status: Mapped[str] = mapped_column(String(10))
+    conversation_id: Mapped[str | None] = mapped_column(Id, ForeignKey("conversation.id"))
+    request_id: Mapped[str | None] = mapped_column(Id)
+    """Root id of the message to answer."""
+    model: Mapped[str] = mapped_column(String(100))
+    prompts: Mapped[list[Any]]
+    """Prompt versions the run began with: name, version, sha256."""
+    requested_by: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    failure: Mapped[dict[str, Any] | None]
+    """Phrase of why it ended without an answer: key and fields."""
+    created_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    __table_args__ = (
+        CheckConstraint("status IN ('queued', 'running', 'done', 'stopped', 'failed')", name="status"),
+        Index(None, "thread_id", "request_id"),
+        Index(None, "status", "created_at"),
+    )
+
+
+class ReceiptRow(Row):
+    __tablename__ = "receipt"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    run_id: Mapped[str] = mapped_column(Id, ForeignKey("run.id"))
+    step: Mapped[str] = mapped_column(String(60))
+    person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    answer_id: Mapped[str | None] = mapped_column(Id, ForeignKey("message.id"))
+    model: Mapped[str] = mapped_column(String(100))
+    model_id: Mapped[str] = mapped_column(String(200))
+    reported_model_id: Mapped[str] = mapped_column(String(200))
+    prompts: Mapped[list[Any]]
+    caps: Mapped[list[Any]]
+    omissions: Mapped[list[Any]]
+    params: Mapped[dict[str, Any]]
+    input_sha256: Mapped[str] = mapped_column(String(64))
+    estimate_tokens: Mapped[int]
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    tokens_estimated: Mapped[bool]
+    cost_usd: Mapped[float | None]
+    finish: Mapped[str] = mapped_column(String(20))
+    failure: Mapped[str] = mapped_column(String(30))
+    reasoning: Mapped[str] = mapped_column(Text)
+    duration_s: Mapped[float]
+    erased: Mapped[bool]
+    created_at: Mapped[datetime]
+    __table_args__ = (
+        # One receipt per (run, step) is what makes storing an answer harmless to repeat.
+        UniqueConstraint("run_id", "step"),
+        Index(None, "answer_id"),
+        Index(None, "workspace_id", "created_at"),
+    )
+
+
+class ReceiptPartRow(Row):
+    __tablename__ = "receipt_part"
+    receipt_id: Mapped[str] = mapped_column(Id, ForeignKey("receipt.id"), primary_key=True)
+    ordinal: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    workspace_id: Mapped[str] = _workspace()
+    role: Mapped[str] = mapped_column(String(10))
+    origin: Mapped[str] = mapped_column(String(20))
+    message_id: Mapped[str | None] = mapped_column(Id)
+    text: Mapped[str] = mapped_column(Text)
+    images: Mapped[list[Any]]
+    __table_args__ = (Index(None, "message_id"),)
+
+
+class NoticeRow(Row):
+    """A line of the product itself in a thread; no position, never part of an AI input."""
+
+    __tablename__ = "notice"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    key: Mapped[str] = mapped_column(String(60))
+    fields: Mapped[dict[str, Any]]
+    link_id: Mapped[str | None] = mapped_column(Id)
+    created_at: Mapped[datetime]
+    __table_args__ = (Index(None, "thread_id"),)
+
+
+class ClaimRow(Row):
+    """An event that was taken in; the primary key is what makes a second delivery harmless."""
+
+    __tablename__ = "claim"
+    workspace_id: Mapped[str] = mapped_column(Id, ForeignKey("workspace.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(200), primary_key=True)
+    result: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+
+
+class AuditRow(Row):
+    """Who did what, when and why. Rows are only ever added; a trigger refuses the rest."""
+
+    __tablename__ = "audit"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    actor_id: Mapped[str | None] = mapped_column(Id)
+    action: Mapped[str] = mapped_column(String(40))
+    subject_id: Mapped[str] = mapped_column(Id)
+    reason: Mapped[str] = mapped_column(Text)
+    details: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    __table_args__ = (Index(None, "workspace_id", "created_at"), Index(None, "subject_id"))
