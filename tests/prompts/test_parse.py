@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 
 from core.domain.errors import ConfigurationErrors
-from core.prompts.parse import MAX_FILE_BYTES
+from core.prompts.parse import FILES, MAX_FILE_BYTES
 from core.prompts.version import Example, Input, OutputFormat, Trust
 from tests.prompts.sample import METADATA, NAME, metadata, parse, problems
 
@@ -150,7 +150,7 @@ def test_bad_metadata_is_refused_with_file_line_and_reason(old: str, new: str, p
         ),
         (
             {"sytem.md": "x"},
-            "sytem.md: is no part of a prompt; parts are prompt.yaml, system.md, task.md, fragments.yaml, few_shot.yaml, output.schema.json",
+            f"sytem.md: is no part of a prompt; parts are {', '.join(FILES)}",
         ),
         ({"system.md": " \n"}, "system.md: is empty"),
         ({"system.md": b"ok\n\xff"}, "system.md:2: is not UTF-8"),
