@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 PDF_DEADLINE_S = 20.0
-"""The 200,000 characters that we keep of a plain book take 0.4 s (measured); fifty times that is an attack or a drawing."""
+"""The 200,000 characters that we keep of a plain book take 0.4 s (measured); fifty times that is an attack."""
 
 PDF_MEMORY_BYTES = 768 * 1024 * 1024
 """Address space. One unpacked stream has at most 75 MB by pypdf's own limit, and is copied while it is parsed."""

@@ -1,0 +1,142 @@
+"""The command `promptflow`: reads arguments, builds the settings, hands over, turns the outcome into an exit code.
+
+0 done; 1 something is wrong or was refused; 2 arguments or configuration cannot be used. `serve` also ends with 75
+when another process took over its work (core.engine.lease), which asks a supervisor to start it again.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from types import MappingProxyType
+
+from bot.doctor import Health, Probes, examine
+from bot.settings import Settings, load_settings
+from core.domain.errors import ConfigurationError, Refusal, UpstreamFailure
+from core.i18n import nearest, phrase, refusal, text
+from core.store.erasure import Erased
+
+FORMATS = ("markdown", "json")
+
+
+class Exit(IntEnum):
+    DONE = 0
+    WRONG = 1
+    UNUSABLE = 2
+    INTERRUPTED = 130
+    """As shells report a program that Ctrl-C ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What the commands do once settings are read; `bot.__main__` fills it from serve and wiring."""
+
+    serve: Callable[[Settings], Awaitable[None]]
+    """Runs until it is told to stop, then drains."""
+    migrate: Callable[[Settings], Awaitable[str]]
+    """Brings the database to this version's form; the revision it has then."""
+    export: Callable[[Settings, str, str], Awaitable[str]]
+    """The document of a thread (id) as `markdown` or `json`. Raises Refusal."""
+    erase: Callable[[Settings, str, str], Awaitable[Erased]]
+    """Blanks the content of a person in a workspace (platform ids). Raises Refusal."""
+    probes: Probes
+
+
+def command_line(arguments: Sequence[str], env: Mapping[str, str], cwd: Path, work: Work) -> int:
+    """Run one command and return its exit code. Results go to standard output, everything else to standard error."""
+    locale = nearest(env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or "")
+    try:
+        asked = _parser(locale).parse_args(arguments)
+    except SystemExit as ended:
+        # argparse ends the program itself, after --help and after a mistake alike.
+        if ended.code == 0:
+            return Exit.DONE
+        _complain(text(locale, "cli.arguments", commands=", ".join(_COMMANDS)))
+        return Exit.UNUSABLE
+    try:
+        return asyncio.run(_COMMANDS[asked.command](load_settings(env, cwd), asked, work, locale))
+    except ConfigurationError as error:
+        _complain(text(locale, "cli.configuration", problem=str(error)))
+        return Exit.UNUSABLE
+    except Refusal as refused:
+        _complain(refusal(locale, refused))
+    except UpstreamFailure as failure:
+        _complain(text(locale, "cli.unavailable", reason=str(failure)))
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return Exit.WRONG
+
+
+def _complain(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+
+
+async def _serve(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    await work.serve(settings)
+    return Exit.DONE
+
+
+async def _migrate(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    print(text(locale, "cli.migrated", revision=await work.migrate(settings)))
+    return Exit.DONE
+
+
+async def _doctor(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    problems = 0
+    async for finding in examine(settings, work.probes):
+        label = text(locale, f"cli.health_{finding.health}")
+        print(f"{label} {phrase(locale, finding.phrase)}", flush=True)
+        problems += finding.health is Health.PROBLEM
+    if problems:
+        print(text(locale, "cli.doctor_problems", count=problems))
+        return Exit.WRONG
+    print(text(locale, "cli.doctor_well"))
+    return Exit.DONE
+
+
+async def _export(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    document = await work.export(settings, asked.thread, asked.format)
+    if asked.output is None:
+        print(document)
+        return Exit.DONE
+    try:
+        await asyncio.to_thread(asked.output.write_text, document, encoding="utf-8")
+    except OSError as error:
+        _complain(text(locale, "cli.not_written", file=str(asked.output), reason=error.strerror or ""))
+        return Exit.WRONG
+    return Exit.DONE
+
+
+async def _erase(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    if not asked.yes:
+        _complain(text(locale, "cli.erase_unconfirmed", person=asked.person, workspace=asked.workspace))
+        return Exit.UNUSABLE
+    erased = await work.erase(settings, asked.workspace, asked.person)
+    counts = {"messages": erased.messages, "receipts": erased.receipts, "attachments": erased.attachments}
+    print(text(locale, "cli.erased", person=asked.person, **counts))
+    return Exit.DONE
+
+
+_COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
+    MappingProxyType(
+        {"serve": _serve, "migrate": _migrate, "doctor": _doctor, "export": _export, "erase": _erase}
+    )
+)
+
+
+def _parser(locale: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="promptflow", description=text(locale, "cli.description"))
+    parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = {name: parsers.add_parser(name, help=text(locale, f"cli.help_{name}")) for name in _COMMANDS}
+    export = commands["export"]
+    export.add_argument("thread", metavar="THREAD", help=text(locale, "cli.help_thread"))
+    export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=text(locale, "cli.help_format"))
+    export.add_argument("--output", type=Path, metavar="FILE", help=text(locale, "cli.help_output"))
+    erase = commands["erase"]
+    erase.add_argument("person", metavar="PERSON", help=text(locale, "cli.help_person"))
+    erase.add_argument("--workspace", required=True, metavar="ID", help=text(locale, "cli.help_workspace"))
+    erase.add_argument("--yes", action="store_true", help=text(locale, "cli.help_yes"))
+    return parser

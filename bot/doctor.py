@@ -1,0 +1,175 @@
+"""`promptflow doctor`: what would keep the product from working, and what to do about it. Changes nothing."""
+
+import asyncio
+import errno
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from bot.settings import LOOPBACK, Settings
+from core.domain.errors import ConfigurationError, StoreUnavailable
+from core.domain.view import Phrase
+from core.llm.catalogue import Catalogue
+from core.llm.doctor import ProbeResult
+
+PROBE_DEADLINE_S = 5.0
+
+MIN_FREE_BYTES = 200 * 1024 * 1024
+"""Write-ahead logs of both databases at their usual greatest, with room for a day of small use."""
+
+
+class Health(StrEnum):
+    """How a check ended; people read `cli.health_<value>` of the catalogue."""
+
+    GOOD = "good"
+    NOTE = "note"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    health: Health
+    phrase: Phrase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """What the doctor tries by way of concrete classes, which only the wiring knows."""
+
+    ping: Callable[[str], Awaitable[None]]
+    """Asks the database at this URL one question; raises StoreUnavailable."""
+    catalogue: Callable[[Settings], Catalogue]
+    """Raises ConfigurationError."""
+    try_models: Callable[[Settings, Catalogue, Sequence[str]], AsyncIterator[ProbeResult]]
+    """Asks each of these models one small question, in order."""
+
+
+async def examine(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
+    """Findings as they come, the quick ones first."""
+    yield _configuration(settings)
+    yield await asyncio.to_thread(_data_folder, settings.data_dir)
+    for name, url in (
+        ("DATABASE_URL", settings.database_url),
+        ("ENGINE_DATABASE_URL", settings.engine_database_url),
+    ):
+        yield await _database(name, url, probes)
+    if _is_sqlite(settings.engine_database_url) and not _is_sqlite(settings.database_url):
+        yield _note("doctor_engine_alone")
+    yield await _port(LOOPBACK, settings.port, "PROMPTFLOW_PORT")
+    if settings.public is not None:
+        yield await _port(settings.public.host, settings.public.port, "PROMPTFLOW_PUBLIC_PORT")
+    async for finding in _models(settings, probes):
+        yield finding
+
+
+def _good(key: str, **fields: str | float) -> Finding:
+    return Finding(health=Health.GOOD, phrase=Phrase(key=f"cli.{key}", fields=fields))
+
+
+def _note(key: str, **fields: str | float) -> Finding:
+    return Finding(health=Health.NOTE, phrase=Phrase(key=f"cli.{key}", fields=fields))
+
+
+def _problem(key: str, **fields: str | float) -> Finding:
+    return Finding(health=Health.PROBLEM, phrase=Phrase(key=f"cli.{key}", fields=fields))
+
+
+def _configuration(settings: Settings) -> Finding:
+    if not settings.configuration.file:
+        return _good("doctor_no_configuration")
+    return _good("doctor_configuration", file=settings.configuration.file)
+
+
+def _data_folder(folder: Path) -> Finding:
+    """The folder need not exist yet; then the nearest one above it counts."""
+    standing = next(place for place in (folder, *folder.parents) if place.exists())
+    if not standing.is_dir() or not os.access(standing, os.W_OK | os.X_OK):
+        return _problem("doctor_data_folder_closed", folder=str(folder), at=str(standing))
+    free = shutil.disk_usage(standing).free
+    if free < MIN_FREE_BYTES:
+        return _problem("doctor_disk_full", folder=str(folder), free_mb=free // 2**20)
+    return _good("doctor_data_folder", folder=str(folder))
+
+
+def _is_sqlite(url: str) -> bool:
+    return url.startswith("sqlite")
+
+
+async def _database(name: str, url: str, probes: Probes) -> Finding:
+    if _is_sqlite(url) and not await asyncio.to_thread(Path(url.partition(":///")[2]).exists):
+        return _good("doctor_database_new", name=name)
+    try:
+        async with asyncio.timeout(PROBE_DEADLINE_S):
+            await probes.ping(url)
+    except StoreUnavailable as failure:
+        return _problem("doctor_database_away", name=name, reason=str(failure))
+    except TimeoutError:
+        return _problem("doctor_database_silent", name=name, seconds=int(PROBE_DEADLINE_S))
+    return _good("doctor_database", name=name)
+
+
+async def _port(host: str, port: int, name: str) -> Finding:
+    error = _cannot_listen(host, port)
+    if error is None:
+        return _good("doctor_port", host=host, port=port)
+    if error.errno == errno.EADDRINUSE and await _is_ours(host, port):
+        return _note("doctor_running", host=host, port=port)
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return _problem("doctor_port_taken", host=host, port=port, name=name, reason=reason)
+
+
+def _cannot_listen(host: str, port: int) -> OSError | None:
+    """Why nobody can listen there at this moment; None when we could."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+            listener.listen(1)
+        except OSError as error:
+            return error
+    return None
+
+
+async def _is_ours(host: str, port: int) -> bool:
+    """Whether something that answers /healthz as we do listens there."""
+    try:
+        async with asyncio.timeout(PROBE_DEADLINE_S):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(
+                    f"GET /healthz HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode()
+                )
+                return b" 200 " in await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return False
+
+
+async def _models(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
+    try:
+        catalogue = probes.catalogue(settings)
+        settings.check_allowed_models(tuple(catalogue.models))
+    except ConfigurationError as error:
+        yield _problem("doctor_models_unreadable", reason=str(error))
+        return
+    if not catalogue.real:
+        yield _note("doctor_only_demo")
+        return
+    usable = []
+    for model in catalogue.real:
+        if model.api_key_env and not settings.env.get(model.api_key_env):
+            yield _problem("doctor_model_without_key", model=model.alias, name=model.api_key_env)
+        else:
+            usable.append(model.alias)
+    async for result in probes.try_models(settings, catalogue, usable):
+        if result.kind is None:
+            yield _good("doctor_model", model=result.alias, seconds=f"{result.seconds:.1f}")
+        else:
+            phrase = Phrase(key=f"model_failure.{result.kind}", fields={"model": result.alias})
+            yield Finding(health=Health.PROBLEM, phrase=phrase)

@@ -1,0 +1,211 @@
+"""Exit codes and what is said where. The work itself is a fake that remembers; the doctor has its own tests."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.cli import Work, command_line
+from bot.doctor import Probes
+from bot.settings import Settings
+from core.domain.errors import Refusal, StoreUnavailable
+from core.llm.catalogue import Catalogue, load_catalogue
+from core.llm.doctor import ProbeResult
+from core.store.erasure import Erased
+
+
+class FakeWork:
+    """A product with one thread and one person."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failure: Exception | None = None
+
+    def work(self) -> Work:
+        probes = Probes(ping=self.ping, catalogue=self.catalogue, try_models=self.try_models)
+        return Work(
+            serve=self.serve, migrate=self.migrate, export=self.export, erase=self.erase, probes=probes
+        )
+
+    async def serve(self, settings: Settings) -> None:
+        self.done.append(f"serve {settings.port}")
+        if self.failure:
+            raise self.failure
+
+    async def migrate(self, settings: Settings) -> str:
+        if self.failure:
+            raise self.failure
+        return "0007"
+
+    async def export(self, settings: Settings, thread: str, form: str) -> str:
+        if thread != "t1":
+            raise Refusal("thread_not_found")
+        return f"{form} of {thread}: 会話"
+
+    async def erase(self, settings: Settings, workspace: str, person: str) -> Erased:
+        self.done.append(f"erase {person} in {workspace}")
+        return Erased(messages=3, receipts=2, attachments=1)
+
+    async def ping(self, url: str) -> None:
+        self.done.append("ping")
+
+    def catalogue(self, settings: Settings) -> Catalogue:
+        return load_catalogue({}, {}, file="", line_of=settings.configuration.line_of, env={})
+
+    async def try_models(
+        self, settings: Settings, catalogue: Catalogue, aliases: Sequence[str]
+    ) -> AsyncIterator[ProbeResult]:
+        for alias in aliases:
+            yield ProbeResult(alias=alias, ok=True, kind=None, seconds=0.0)
+
+
+@pytest.fixture
+def fake() -> FakeWork:
+    return FakeWork()
+
+
+def run(fake: FakeWork, folder: Path, *arguments: str, **env: str) -> int:
+    environment = {"PROMPTFLOW_DATA_DIR": "data", "PROMPTFLOW_PORT": "0", "LANG": "en_US.UTF-8", **env}
+    return command_line(arguments, environment, folder, fake.work())
+
+
+def test_serve_runs_with_the_settings_of_the_environment(fake: FakeWork, tmp_path: Path) -> None:
+    assert run(fake, tmp_path, "serve", PROMPTFLOW_PORT="9000") == 0
+    assert fake.done == ["serve 9000"]
+
+
+def test_migrate_says_which_revision_the_database_has(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "migrate") == 0
+    assert capsys.readouterr().out == "The database has the form of revision 0007.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("fly",),
+        ("serve", "now"),
+        ("export",),
+        ("export", "t1", "--format", "pdf"),
+        ("erase", "U1"),
+        ("erase", "--workspace", "T1", "--yes"),
+    ],
+)
+def test_arguments_that_do_not_fit_end_with_2_and_the_list_of_commands(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert run(fake, tmp_path, *arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "There are: serve, migrate, doctor, export, erase." in said.err
+    assert fake.done == []
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("export", "--help")])
+def test_help_is_no_mistake(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert run(fake, tmp_path, *arguments) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("usage: promptflow")
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "doctor"])
+def test_a_configuration_that_cannot_be_used_ends_with_2_and_its_place(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "promptflow.toml").write_text("[policy]\nbranch = 1\n")
+    assert run(fake, tmp_path, command) == 2
+    assert (
+        f"{tmp_path / 'promptflow.toml'}:2: 'branch' in [policy] must be true or false"
+        in capsys.readouterr().err
+    )
+    assert fake.done == []
+
+
+def test_a_database_that_is_away_ends_with_1_and_points_to_the_doctor(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.failure = StoreUnavailable("database is locked")
+    assert run(fake, tmp_path, "migrate") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "did not answer: database is locked. `promptflow doctor` tells more." in said.err
+
+
+def test_control_c_ends_as_shells_expect(fake: FakeWork, tmp_path: Path) -> None:
+    class Interrupted(FakeWork):
+        async def serve(self, settings: Settings) -> None:
+            raise KeyboardInterrupt
+
+    assert run(Interrupted(), tmp_path, "serve") == 130
+
+
+def test_export_goes_to_standard_output_or_into_a_file(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "export", "t1") == 0
+    assert capsys.readouterr().out == "markdown of t1: 会話\n"
+    file = tmp_path / "out.json"
+    assert run(fake, tmp_path, "export", "t1", "--format", "json", "--output", str(file)) == 0
+    assert file.read_text(encoding="utf-8") == "json of t1: 会話"
+    assert capsys.readouterr().out == ""
+
+
+def test_export_into_a_folder_that_is_not_there_says_so(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "export", "t1", "--output", str(tmp_path / "no" / "out.md")) == 1
+    assert "could not be written: No such file or directory." in capsys.readouterr().err
+
+
+def test_a_refused_export_ends_with_1_and_the_reason(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "export", "unknown") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+
+
+def test_erase_changes_nothing_until_it_is_confirmed(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "erase", "U1", "--workspace", "T1") == 2
+    assert "Nothing was changed." in capsys.readouterr().err
+    assert fake.done == []
+    assert run(fake, tmp_path, "erase", "U1", "--workspace", "T1", "--yes") == 0
+    assert capsys.readouterr().out == "Erased for U1: 3 messages, 1 files, 2 receipts.\n"
+    assert fake.done == ["erase U1 in T1"]
+
+
+@pytest.mark.parametrize(
+    "locale", [{"LANG": "ja_JP.UTF-8"}, {"LC_ALL": "ja", "LANG": "en"}, {"LC_MESSAGES": "ja_JP", "LANG": "C"}]
+)
+def test_the_terminal_is_spoken_to_in_its_language(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str], locale: dict[str, str]
+) -> None:
+    assert run(fake, tmp_path, "migrate", **locale) == 0
+    assert "リビジョン 0007" in capsys.readouterr().out
+
+
+def test_doctor_ends_with_0_when_all_is_well(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "doctor") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "Nothing stands in the way."
+    assert not any("[problem]" in line for line in lines)
+
+
+def test_doctor_ends_with_1_when_it_found_a_problem(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").write_text("a file in the place of the folder")
+    assert run(fake, tmp_path, "doctor") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "Problems found: 1."
+    assert sum(line.startswith("[problem] ") for line in lines) == 1
