@@ -12,8 +12,10 @@ from tests.postgres import fresh_database, running_postgres
 MAY_BLOCK: tuple[tuple[str, str], ...] = (
     # Read on first use of a language, once in the life of a process; from then on the texts are in memory.
     ("core/i18n/__init__.py", "catalogue"),
+    # Makes the path of a SQLite file absolute, once for each engine; asks nothing of the disk.
+    ("sqlalchemy/dialects/sqlite/pysqlite.py", "create_connect_args"),
 )
-"""Our functions, by file and name, under which blocking calls are allowed on the loop. Each with its reason."""
+"""Functions, by file and name, under which blocking calls are allowed on the loop. Each with its reason."""
 
 
 @pytest.fixture(autouse=True)
