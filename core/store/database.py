@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sqlalchemy import event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import (
     AsyncConnection,
@@ -94,12 +94,18 @@ class Store:
             await self._writer.dispose()
 
 
+_OUT_OF_ORDER = frozenset({OperationalError, InterfaceError, DatabaseError})
+"""Exact classes: SQLite reports a damaged file as a bare DatabaseError, whose subclasses mean other things."""
+
+
 @asynccontextmanager
 async def _translated() -> AsyncGenerator[None]:
     """Turn a driver's trouble into StoreUnavailable; violated constraints pass through to who expects them."""
     try:
         yield
-    except (OperationalError, InterfaceError) as trouble:
+    except DBAPIError as trouble:
+        if type(trouble) not in _OUT_OF_ORDER:
+            raise
         raise StoreUnavailable(_reason(trouble)) from None
     except PoolTimeout:
         raise StoreUnavailable("no free connection in time") from None
