@@ -40,6 +40,12 @@ class Model:
     """Whether the provider may train on what is sent: `yes`, `no` or `unknown`."""
     demo: bool = False
 
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
+        """What a call of this size costs; None when a price is not known. The demo models cost nothing."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:

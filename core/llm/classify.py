@@ -39,6 +39,10 @@ _UNREACHABLE_WORDS: Final = (
     "name or service not known",
     "connect call failed",
 )
+_TIMEOUTS: Final = frozenset({"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"})
+_BROKEN: Final = frozenset(
+    {"MidStreamFallbackError", "APIConnectionError", "TransportError", "ClientPayloadError", "OpenAIError"}
+)
 _RETRYABLE: Final = frozenset(
     {
         FailureKind.RATE_LIMITED,
@@ -89,19 +93,19 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _kind(chain: tuple[BaseException, ...]) -> FailureKind:
     names = {base.__name__ for error in chain for base in type(error).__mro__}
-    words = " ".join(str(error) for error in chain).lower()
+    words = " ".join(f"{error} {getattr(error, 'code', '')}" for error in chain).lower()
     status = next((s for s in (getattr(e, "status_code", None) for e in chain) if isinstance(s, int)), 0)
     verdict = _verdict(names, words, status)
     if verdict is not None:
         return verdict
     if any(w in words for w in _UNREACHABLE_WORDS) or names & {"ClientConnectorError", "ConnectError"}:
         return FailureKind.UNREACHABLE
-    if names & {"Timeout", "APITimeoutError", "TimeoutError"} or status in (408, 504):
-        return FailureKind.TIMEOUT_FIRST
-    if status >= 500 or names & {"APIConnectionError", "MidStreamFallbackError", "ServiceUnavailableError"}:
-        return FailureKind.PROVIDER_DOWN
-    if 400 <= status < 500 or "BadRequestError" in names:
+    if 400 <= status < 500 and status != 408:
         return FailureKind.BAD_REQUEST
+    if names & _TIMEOUTS or status in (408, 504):
+        return FailureKind.TIMEOUT_FIRST
+    if status >= 500 or names & _BROKEN:
+        return FailureKind.PROVIDER_DOWN
     return FailureKind.UNKNOWN
 
 
@@ -115,7 +119,7 @@ def _verdict(names: set[str], words: str, status: int) -> FailureKind | None:
         return FailureKind.CONTEXT_TOO_LONG
     if status == 402 or (status in (400, 403, 429) and any(w in words for w in _QUOTA_WORDS)):
         return FailureKind.QUOTA
-    if "RateLimitError" in names or status == 429:
+    if "RateLimitError" in names or status == 429 or (not status and "rate_limit" in words):
         return FailureKind.RATE_LIMITED
     if names & {"AuthenticationError", "PermissionDeniedError"} or status in (401, 403):
         return FailureKind.AUTH
