@@ -54,10 +54,10 @@ def command_line(arguments: Sequence[str], env: Mapping[str, str], cwd: Path, wo
         # argparse ends the program itself, after --help and after a mistake alike.
         if ended.code == 0:
             return Exit.DONE
-        _complain(text(locale, "cli.arguments", commands=", ".join(_COMMANDS)))
+        _complain(text(locale, "cli.arguments", commands=", ".join(COMMANDS)))
         return Exit.UNUSABLE
     try:
-        return asyncio.run(_COMMANDS[asked.command](load_settings(env, cwd), asked, work, locale))
+        return asyncio.run(COMMANDS[asked.command](load_settings(env, cwd), asked, work, locale))
     except ConfigurationError as error:
         _complain(text(locale, "cli.configuration", problem=str(error)))
         return Exit.UNUSABLE
@@ -120,7 +120,7 @@ async def _erase(settings: Settings, asked: argparse.Namespace, work: Work, loca
     return Exit.DONE
 
 
-_COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
+COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
     MappingProxyType(
         {"serve": _serve, "migrate": _migrate, "doctor": _doctor, "export": _export, "erase": _erase}
     )
@@ -130,7 +130,7 @@ _COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coro
 def _parser(locale: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="promptflow", description=text(locale, "cli.description"))
     parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands = {name: parsers.add_parser(name, help=text(locale, f"cli.help_{name}")) for name in _COMMANDS}
+    commands = {name: parsers.add_parser(name, help=text(locale, f"cli.help_{name}")) for name in COMMANDS}
     export = commands["export"]
     export.add_argument("thread", metavar="THREAD", help=text(locale, "cli.help_thread"))
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=text(locale, "cli.help_format"))
