@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -61,11 +63,12 @@ class LivePost:
         self._run = run
         self._post = post
         self._view = replace(view, state=AnswerState.WRITING)
-        self._text = ""
+        self._pieces: Sequence[str] = ()
         self._news = asyncio.Event()
 
-    def show(self, text: str) -> None:
-        self._text = text
+    def show(self, pieces: Sequence[str]) -> None:
+        """Have the text shown that these pieces make; they are joined only when an update leaves."""
+        self._pieces = pieces
         self._news.set()
 
     async def keep_showing(self) -> None:
@@ -75,9 +78,8 @@ class LivePost:
             self._news.clear()
             try:
                 await self._durable.guard()
-                await self._poster.update(
-                    self._run.workspace_id, self._post, replace(self._view, text=self._text), final=False
-                )
+                view = replace(self._view, text="".join(self._pieces))
+                await self._poster.update(self._run.workspace_id, self._post, view, final=False)
             except PlatformFailure as failure:
                 log.info("a live update was refused (%s)", failure.code, extra={"run_id": self._run.id})
                 await asyncio.sleep(failure.retry_after_s or 1.0)
@@ -198,14 +200,15 @@ class Answering:
     async def _hear(self, call: ModelCall, heard: Heard, live: LivePost) -> None:
         await self._durable.guard()
         try:
-            async for event in self._bench.gateway.stream(call):
-                if isinstance(event, TextDelta):
-                    heard.text.append(event.text)
-                    live.show("".join(heard.text))
-                elif isinstance(event, ReasoningDelta):
-                    heard.reasoning.append(event.text)
-                elif isinstance(event, Done):
-                    heard.done = event
+            async with aclosing(self._bench.gateway.stream(call)) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        heard.text.append(event.text)
+                        live.show(heard.text)
+                    elif isinstance(event, ReasoningDelta):
+                        heard.reasoning.append(event.text)
+                    elif isinstance(event, Done):
+                        heard.done = event
         except ModelFailure as failure:
             heard.failure = failure
 

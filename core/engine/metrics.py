@@ -1,0 +1,35 @@
+"""What operators can watch."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+WAIT_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300)
+
+
+class EngineMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.started = Counter(
+            "promptflow_runs_started", "Runs begun or resumed in this process", registry=registry
+        )
+        self.finished = Counter("promptflow_runs_finished", "Runs that ended as intended", registry=registry)
+        self.failed = Counter("promptflow_runs_failed", "Runs that ended with an error", registry=registry)
+        self.parked = Counter(
+            "promptflow_runs_parked", "Runs left for another process at shutdown", registry=registry
+        )
+        self.takeovers = Counter(
+            "promptflow_takeovers", "Runs taken over from a dead process", registry=registry
+        )
+        self.active = Gauge("promptflow_runs_active", "Runs going on in this process", registry=registry)
+        self.lane_wait_s = Histogram(
+            "promptflow_lane_wait_seconds",
+            "From enqueueing to the first start of a run",
+            registry=registry,
+            buckets=WAIT_BUCKETS_S,
+        )
+        self._lease_age = Gauge(
+            "promptflow_lease_age_seconds", "Since the lease was renewed last", registry=registry
+        )
+
+    def watch_lease(self, age_s: Callable[[], float]) -> None:
+        self._lease_age.set_function(age_s)
