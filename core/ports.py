@@ -1,6 +1,6 @@
 """What the core needs from outside. Few methods, none optional; every adapter passes the suites in tests/contracts."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -72,7 +72,7 @@ ModelEvent = Started | TextDelta | ReasoningDelta | Done
 
 
 class ModelGateway(Protocol):
-    def stream(self, call: ModelCall) -> AsyncIterator[ModelEvent]:
+    def stream(self, call: ModelCall) -> AsyncGenerator[ModelEvent]:
         """Events of one call: Started, deltas in order, Done last.
 
         Raises ModelFailure when no complete answer comes. Closing the iterator or cancelling its task closes the

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from core.commands.services import Services, access_thread, choose_model
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
@@ -11,6 +9,7 @@ from core.domain.policy import Action, Actor
 from core.domain.thread import Thread
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
+from core.store.database import Session
 from core.store.message import do_place_answer as do_keep
 from core.store.message import find_message, position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
@@ -66,7 +65,7 @@ async def answer_again(
     return run.id
 
 
-async def _asked(session: AsyncSession, thread: Thread, ref: str) -> Asked:
+async def _asked(session: Session, thread: Thread, ref: str) -> Asked:
     """The request behind an answer, as it stands in `thread`; raises Refusal when it does not stand there."""
     run = await find_run(session, thread.workspace_id, ref)
     if run is None:

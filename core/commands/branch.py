@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from core.commands.services import Services, access_thread
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId, ThreadId
@@ -13,6 +11,7 @@ from core.i18n import text
 from core.modes import branching
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
+from core.store.database import Session
 from core.store.message import do_lock, entry_at, find_message, length, position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
 from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
@@ -74,7 +73,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
     return new
 
 
-async def _point(session: AsyncSession, parent: Thread, request: BranchRequest) -> Point:
+async def _point(session: Session, parent: Thread, request: BranchRequest) -> Point:
     lines = await conversations(session, parent.workspace_id, parent.id)
     if request.message_id:
         return await _point_of_message(session, parent, lines, request.message_id)
@@ -103,9 +102,7 @@ def _position(given: str | int, last: int) -> int:
     return position
 
 
-async def _point_of_message(
-    session: AsyncSession, parent: Thread, lines: list[Conversation], ref: str
-) -> Point:
+async def _point_of_message(session: Session, parent: Thread, lines: list[Conversation], ref: str) -> Point:
     run = await find_run(session, parent.workspace_id, ref)
     if run is not None and run.status in ("queued", "running"):
         raise Refusal("branch_while_answering")
@@ -143,7 +140,7 @@ def _new_thread(
 
 
 async def _do_announce(
-    session: AsyncSession, services: Services, actor: Actor, parent: Thread, new: Thread
+    session: Session, services: Services, actor: Actor, parent: Thread, new: Thread
 ) -> Run:
     """The note in the parent, the audit record, and the run that opens the branch on the platform."""
     await do_notice(
@@ -188,7 +185,7 @@ async def _do_announce(
     return run
 
 
-async def _found(session: AsyncSession, actor: Actor, thread_id: str) -> Thread:
+async def _found(session: Session, actor: Actor, thread_id: str) -> Thread:
     thread = await find_thread(session, actor.workspace_id, thread_id)
     if thread is None:
         raise Refusal("thread_not_found")

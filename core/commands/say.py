@@ -4,8 +4,6 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from core.commands.services import Services, access_thread, can_see, choose_model
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
@@ -14,6 +12,7 @@ from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread, title_from
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
+from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread_at
@@ -144,7 +143,7 @@ async def _message(services: Services, actor: Actor, said: Said) -> Message:
 
 
 async def _do_begin(
-    session: AsyncSession,
+    session: Session,
     services: Services,
     actor: Actor,
     said: Said,
@@ -181,7 +180,7 @@ async def _do_begin(
 
 
 async def _do_take_in(
-    session: AsyncSession,
+    session: Session,
     services: Services,
     actor: Actor,
     thread: Thread,

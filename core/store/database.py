@@ -6,15 +6,14 @@ in this process instead of waiting for each other's file lock. Postgres: one poo
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from sqlalchemy import event, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import (
-    AsyncConnection,
     AsyncEngine,
     AsyncSession,
     async_sessionmaker,
@@ -25,6 +24,9 @@ from core.domain.errors import StoreUnavailable
 
 WRITE_DEADLINE_S = 2.0
 """A write that does not start by then is refused, so that the platform sends its event again (architecture §1)."""
+
+Session = AsyncSession
+"""One unit of work; commands hold it and hand it to the functions of the store."""
 
 READERS = 8
 CONNECTIONS = 20
@@ -74,11 +76,19 @@ class Store:
             yield session
             await session.commit()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncGenerator[AsyncConnection]:
-        """A raw connection in a transaction, for migrations."""
-        async with _translated(), self._writer.begin() as connection:
-            yield connection
+    @contextmanager
+    def blocking_connection(self) -> Generator[Connection]:
+        """A plain connection in a writing transaction, for migrations; never to be used on the event loop."""
+        engine = create_engine(self.url.replace("+aiosqlite", ""), poolclass=NullPool, hide_parameters=True)
+        if self.is_sqlite:
+            prepare_sqlite(engine, begin="BEGIN IMMEDIATE")
+        try:
+            with engine.begin() as connection:
+                yield connection
+        except (OperationalError, InterfaceError) as trouble:
+            raise StoreUnavailable(_reason(trouble)) from None
+        finally:
+            engine.dispose()
 
     async def ping(self) -> None:
         """Return when the database answers a query within 2 s; raise StoreUnavailable otherwise."""
@@ -117,10 +127,19 @@ def _reason(trouble: DBAPIError) -> str:
 
 
 def _sqlite_engine(url: str, *, begin: str, pool_size: int) -> AsyncEngine:
-    engine = create_async_engine(url, pool_size=pool_size, max_overflow=0, pool_timeout=WRITE_DEADLINE_S)
+    # Errors must not carry what people wrote.
+    engine = create_async_engine(
+        url, pool_size=pool_size, max_overflow=0, pool_timeout=WRITE_DEADLINE_S, hide_parameters=True
+    )
+    prepare_sqlite(engine.sync_engine, begin=begin)
+    return engine
+
+
+def prepare_sqlite(engine: Engine, *, begin: str) -> None:
+    """Have every connection of an engine begin its transactions with `begin` and keep the rules of the tables."""
 
     def on_connect(connection: Any, _record: object) -> None:
-        # The driver must not open transactions of its own; `begin` below does.
+        # The driver must not open transactions of its own; `begin` does.
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in (
@@ -135,6 +154,5 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int) -> AsyncEngine:
     def on_begin(connection: Any) -> None:
         connection.exec_driver_sql(begin)
 
-    event.listen(engine.sync_engine, "connect", on_connect)
-    event.listen(engine.sync_engine, "begin", on_begin)
-    return engine
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", on_begin)

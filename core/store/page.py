@@ -109,7 +109,7 @@ def to_answer_view(
     """The card of one answer from its rows."""
     state = STATES[run.status]
     kept = message is None or position is not None
-    omitted = sum(o["count"] for o in receipt.omissions if o["what"] == "history") if receipt else 0
+    omitted = sum(o["count"] for o in receipt.omissions if o["what"] == "messages") if receipt else 0
     message_id = message.id if message else None
     receipt_id = ReceiptId(receipt.id) if receipt else None
     return AnswerView(
@@ -207,7 +207,7 @@ async def read_stretch(
 async def _roots(session: AsyncSession, entries: Sequence[Entry]) -> dict[str, str]:
     ids = [entry.message.id for entry in entries]
     rows = await session.execute(select(MessageRow.id, MessageRow.root_id).where(MessageRow.id.in_(ids)))
-    return dict(rows.tuples().all())
+    return {message_id: root_id for message_id, root_id in rows}
 
 
 async def _other_answer(

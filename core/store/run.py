@@ -132,10 +132,10 @@ async def runs_by_id(session: AsyncSession, workspace_id: WorkspaceId, run_ids: 
 
 
 async def left_behind(session: AsyncSession, before: datetime, limit: int) -> list[Run]:
-    """Runs of all workspaces still queued that were stored before a moment: the engine may not have heard of them."""
+    """Open runs of all workspaces stored before a moment, oldest first: the engine may not have heard of them."""
     rows = await session.scalars(
         select(RunRow)
-        .where(RunRow.status == "queued", RunRow.created_at < before)
+        .where(RunRow.status.in_(OPEN), RunRow.created_at < before)
         .order_by(RunRow.created_at)
         .limit(limit)
     )

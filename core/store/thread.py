@@ -51,6 +51,12 @@ async def find_thread(session: AsyncSession, workspace_id: WorkspaceId, thread_i
     return to_thread(row) if row else None
 
 
+async def thread_anywhere(session: AsyncSession, thread_id: str) -> Thread | None:
+    """A thread of whatever workspace, for the operator's own commands only."""
+    row = await session.get(ThreadRow, thread_id)
+    return to_thread(row) if row else None
+
+
 async def find_thread_at(session: AsyncSession, workspace_id: WorkspaceId, place: Place) -> Thread | None:
     """The thread that lives at a place of the platform."""
     row = await session.scalar(

@@ -134,3 +134,20 @@ async def channels_by_id(session: AsyncSession, workspace_id: WorkspaceId) -> di
         select(ChannelRow).where(ChannelRow.workspace_id == workspace_id).order_by(ChannelRow.id)
     )
     return {row.external_id: row for row in rows}
+
+
+async def all_workspaces(session: AsyncSession) -> list[WorkspaceRow]:
+    """Every workspace, for the schedules only."""
+    return list(await session.scalars(select(WorkspaceRow).order_by(WorkspaceRow.id)))
+
+
+async def external_id_of(session: AsyncSession, workspace_id: WorkspaceId) -> str:
+    """The platform's id of a workspace, by which `[policy]` names it."""
+    return (
+        await session.scalars(select(WorkspaceRow.external_id).where(WorkspaceRow.id == workspace_id))
+    ).one()
+
+
+async def workspace_anywhere(session: AsyncSession, external_id: str) -> WorkspaceRow | None:
+    """The workspace of whatever platform with this id, for the operator's own commands only."""
+    return await session.scalar(select(WorkspaceRow).where(WorkspaceRow.external_id == external_id).limit(1))

@@ -1,5 +1,6 @@
 """Bringing a database to the tables of this release, with Alembic."""
 
+import asyncio
 from pathlib import Path
 
 from alembic import command
@@ -22,9 +23,26 @@ def alembic_config(connection: Connection | None = None) -> Config:
 
 
 async def migrate(store: Store) -> bool:
-    """Bring the database to this release; True when anything had to change. Two processes at once migrate once."""
-    async with store.connection() as connection:
-        return await connection.run_sync(_upgrade)
+    """Bring the database to this release; True when anything had to change. Two processes at once migrate once.
+
+    Raises StoreUnavailable.
+    """
+    return await asyncio.to_thread(_migrate, store)
+
+
+def _migrate(store: Store) -> bool:
+    with store.blocking_connection() as connection:
+        return _upgrade(connection)
+
+
+async def revision(store: Store) -> str:
+    """The revision that the database has; empty before the first migration."""
+
+    def read() -> str:
+        with store.blocking_connection() as connection:
+            return MigrationContext.configure(connection).get_current_revision() or ""
+
+    return await asyncio.to_thread(read)
 
 
 def _upgrade(connection: Connection) -> bool:

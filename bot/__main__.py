@@ -1,0 +1,24 @@
+"""Start of the command `promptflow`, also as `python -m bot`."""
+
+import os
+import sys
+from pathlib import Path
+
+from bot import serve, wiring
+from bot.cli import Work, command_line
+
+
+def main() -> int:
+    """Run the command line of this process; returns its exit code."""
+    work = Work(
+        serve=serve.run,
+        migrate=wiring.migrate_database,
+        export=wiring.export_thread,
+        erase=wiring.erase_person,
+        probes=wiring.PROBES,
+    )
+    return command_line(sys.argv[1:], os.environ, Path.cwd(), work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

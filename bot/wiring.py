@@ -1,0 +1,219 @@
+"""The only file that names concrete classes: it builds what the settings ask for and ties it together."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from uuid6 import uuid7
+
+from bot.console.feed import Feed
+from bot.console.poster import ConsolePoster
+from bot.doctor import Probes
+from bot.settings import Settings
+from core.commands import care
+from core.commands.console import PLATFORM, LocalChannels, set_up
+from core.commands.services import Services
+from core.commands.upkeep import apply_retention, pick_up_left_behind
+from core.domain.errors import StoreUnavailable
+from core.domain.ids import WorkspaceId
+from core.domain.policy import Policy
+from core.engine.bench import Bench
+from core.engine.context import carry_out
+from core.engine.engine import Engine
+from core.engine.metrics import EngineMetrics
+from core.engine.run import DurableRun
+from core.engine.settings import EngineSettings
+from core.files.reader import FileReader
+from core.llm.catalogue import Catalogue, load_catalogue
+from core.llm.doctor import ProbeResult, probe
+from core.llm.gateway import Gateway
+from core.llm.link import WorkerLink
+from core.llm.metrics import ModelMetrics
+from core.prompts.registry import load_library
+from core.store.database import Store
+from core.store.erasure import Erased
+from core.store.migrations import migrate, revision
+from core.store.workspace import external_id_of
+
+PICK_UP_EVERY_S = 10.0
+RETENTION_EVERY_S = 3600.0
+
+
+class SystemClock:
+    """The machine's clock, and UUIDv7 from it."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def new_id(self) -> str:
+        return str(uuid7())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Everything that is running once the product is open."""
+
+    services: Services
+    gateway: Gateway
+    feed: Feed
+    registry: CollectorRegistry
+
+    async def missing(self) -> tuple[str, ...]:
+        """Parts that are not ready for work."""
+        parts = []
+        try:
+            await self.services.store.ping()
+        except StoreUnavailable:
+            parts.append("database")
+        if not self.gateway.ready:
+            parts.append("models")
+        return tuple(parts)
+
+    def metrics(self) -> bytes:
+        """Prometheus text format."""
+        return generate_latest(self.registry)
+
+
+def catalogue_of(settings: Settings) -> Catalogue:
+    """The model catalogue that the settings describe. Raises ConfigurationError."""
+    configuration = settings.configuration
+    catalogue = load_catalogue(
+        configuration.table("models"),
+        configuration.table("defaults"),
+        file=configuration.file,
+        line_of=configuration.line_of,
+        env=settings.env,
+    )
+    settings.check_allowed_models(tuple(catalogue.models))
+    return catalogue
+
+
+def gateway_of(settings: Settings, catalogue: Catalogue, registry: CollectorRegistry) -> Gateway:
+    return Gateway(
+        catalogue=catalogue,
+        env=settings.env,
+        metrics=ModelMetrics(registry),
+        link=WorkerLink(env=settings.env),
+    )
+
+
+@asynccontextmanager
+async def open_product(settings: Settings) -> AsyncGenerator[Product]:
+    """The product at work, until the block ends: then runs are drained and everything is closed, the engine last.
+
+    Raises ConfigurationError and StoreUnavailable before anything runs.
+    """
+    catalogue = catalogue_of(settings)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    registry = CollectorRegistry()
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
+    store, clock, prompts, feed = Store(settings.database_url), SystemClock(), load_library(), Feed()
+    gateway = gateway_of(settings, catalogue, registry)
+
+    async def policy_of(workspace_id: WorkspaceId) -> Policy:
+        async with store.reading() as session:
+            return settings.policy_for(await external_id_of(session, workspace_id))
+
+    bench = Bench(
+        store=store,
+        gateway=gateway,
+        models=catalogue,
+        prompts=prompts,
+        posters={PLATFORM: ConsolePoster(feed)},
+        policy=policy_of,
+        clock=clock,
+    )
+
+    async def body(run: DurableRun) -> None:
+        await carry_out(bench, run)
+
+    engine = Engine(EngineSettings(url=settings.engine_database_url), body, metrics=EngineMetrics(registry))
+    services = Services(
+        store=store,
+        engine=engine,
+        models=catalogue,
+        prompts=prompts,
+        policy=settings.policy_for,
+        access={PLATFORM: LocalChannels(store)},
+        files=FileReader(),
+        clock=clock,
+    )
+    engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
+    engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))
+    await migrate(store)
+    await set_up(services)
+    await gateway.start()
+    try:
+        await engine.start()
+        try:
+            yield Product(services=services, gateway=gateway, feed=feed, registry=registry)
+        finally:
+            await engine.drain()
+    finally:
+        await gateway.close()
+        await store.close()
+
+
+async def migrate_database(settings: Settings) -> str:
+    """Bring the database to this release; returns the revision it has then."""
+    async with _store(settings) as store:
+        return await revision(store)
+
+
+async def export_thread(settings: Settings, thread_id: str, form: str) -> str:
+    """A thread as Markdown or JSON. Raises Refusal."""
+    async with _store(settings) as store:
+        file = await care.export_for_operator(store, thread_id, form="json" if form == "json" else "markdown")
+    return file.text
+
+
+async def erase_person(settings: Settings, workspace: str, person: str) -> Erased:
+    """Blank a person's content. Raises Refusal."""
+    async with _store(settings) as store:
+        return await care.erase_for_operator(store, SystemClock(), workspace, person)
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncGenerator[Store]:
+    """The database in this release's form, for one command of the operator."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    store = Store(settings.database_url)
+    try:
+        await migrate(store)
+        yield store
+    finally:
+        await store.close()
+
+
+async def ping(url: str) -> None:
+    """Ask a database one question. Raises StoreUnavailable."""
+    store = Store(url)
+    try:
+        await store.ping()
+    finally:
+        await store.close()
+
+
+async def try_models(
+    settings: Settings, catalogue: Catalogue, aliases: Sequence[str]
+) -> AsyncIterator[ProbeResult]:
+    """Ask each model one small question."""
+    gateway = gateway_of(settings, catalogue, CollectorRegistry())
+    await gateway.start()
+    try:
+        for alias in aliases:
+            yield await probe(gateway, alias)
+    finally:
+        await gateway.close()
+
+
+PROBES = Probes(ping=ping, catalogue=catalogue_of, try_models=try_models)

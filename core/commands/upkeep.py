@@ -1,0 +1,59 @@
+"""What is done on a schedule: runs that the engine never heard of, and content past its retention."""
+
+import logging
+from datetime import timedelta
+
+from core.commands.services import Services
+from core.domain.ids import WorkspaceId
+from core.domain.view import Phrase
+from core.engine.engine import RunState
+from core.store.erasure import do_blank_old_receipts
+from core.store.run import do_mark, left_behind
+from core.store.workspace import all_workspaces
+
+log = logging.getLogger(__name__)
+
+LEFT_BEHIND_AFTER_S = 5.0
+BATCH = 200
+
+
+async def pick_up_left_behind(services: Services) -> None:
+    """Bring stored runs and the engine's runs together again after a crash between the two databases.
+
+    A run that the engine has never heard of is enqueued; one that the engine ended without the store learning of it
+    is marked as failed, so that nobody waits for it.
+    """
+    before = services.clock.now() - timedelta(seconds=LEFT_BEHIND_AFTER_S)
+    async with services.store.reading() as session:
+        runs = await left_behind(session, before, BATCH)
+    for run in runs:
+        state = await services.engine.state(run.id)
+        if state is None:
+            log.info("enqueueing a run that was left behind", extra={"run_id": run.id})
+            await services.engine.enqueue(run.id, lane=run.thread_id, args={"workspace_id": run.workspace_id})
+        elif state in (RunState.FINISHED, RunState.FAILED):
+            log.warning("a run had ended without its row", extra={"run_id": run.id})
+            async with services.store.writing() as session:
+                await do_mark(
+                    session,
+                    run.workspace_id,
+                    run.id,
+                    "failed",
+                    now=services.clock.now(),
+                    failure=Phrase(key="run_failure.unexpected"),
+                )
+
+
+async def apply_retention(services: Services) -> None:
+    """Blank the texts of receipts that are older than their workspace keeps them."""
+    async with services.store.reading() as session:
+        workspaces = await all_workspaces(session)
+    for workspace in workspaces:
+        days = services.policy(workspace.external_id).retention_days
+        if days is None:
+            continue
+        before = services.clock.now() - timedelta(days=days)
+        async with services.store.writing() as session:
+            count = await do_blank_old_receipts(session, WorkspaceId(workspace.id), before)
+        if count:
+            log.info("blanked %d receipts past retention", count)

@@ -1,0 +1,286 @@
+"""The product for tests: genuine store, engine and commands; only the model, the platform and the clock are ours."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from prometheus_client import CollectorRegistry
+from uuid6 import uuid7
+
+from core.commands.person import PersonSeen, WorkspaceSeen, identify
+from core.commands.say import Said, SaidResult, Upload, say
+from core.commands.services import Services
+from core.commands.thread import show_thread
+from core.domain.errors import FailureKind, ModelFailure
+from core.domain.ids import ThreadId, WorkspaceId
+from core.domain.policy import Actor, Policy
+from core.domain.receipt import Finish, Usage
+from core.domain.thread import Place
+from core.domain.view import AnswerState, AnswerView, PostView, ThreadPage
+from core.engine.bench import Bench
+from core.engine.context import carry_out
+from core.engine.engine import Engine
+from core.engine.metrics import EngineMetrics
+from core.engine.run import DurableRun
+from core.engine.settings import EngineSettings
+from core.files.reader import FileReader
+from core.llm.catalogue import Catalogue, load_catalogue
+from core.ports import Done, ModelCall, ModelEvent, PostRef, Started, TextDelta
+from core.prompts.registry import load_library
+from core.store.database import Store
+from core.store.migrations import migrate
+
+PLATFORM = "test"
+WORKSPACE = WorkspaceSeen(platform=PLATFORM, external_id="W1", name="Testers")
+DEADLINE_S = 15.0
+
+
+class SteppingClock:
+    """Moves one millisecond with every look, so that no two moments are the same; `advance` moves it by hand."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self.time += timedelta(milliseconds=1)
+        return self.time
+
+    def new_id(self) -> str:
+        return str(uuid7())
+
+    def advance(self, by: timedelta) -> None:
+        self.time += by
+
+
+@dataclass
+class ScriptedModel:
+    """A ModelGateway that keeps every call, and answers from a script or with the call's number."""
+
+    calls: list[ModelCall] = field(default_factory=list)
+    script: list[str | FailureKind | tuple[str, FailureKind]] = field(default_factory=list)
+    hold: asyncio.Event | None = None
+    """While set and not fired, answers stop after their first piece."""
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: int = 0
+
+    async def stream(self, call: ModelCall) -> AsyncGenerator[ModelEvent]:
+        self.calls.append(call)
+        planned = self.script.pop(0) if self.script else f"answer {len(self.calls)}"
+        try:
+            yield Started(queued_s=0.0)
+            text, failure = planned if isinstance(planned, tuple) else (planned, None)
+            if isinstance(text, FailureKind):
+                raise ModelFailure(text)
+            head, tail = text[:3], text[3:]
+            yield TextDelta(text=head)
+            self.begun.set()
+            if self.hold is not None:
+                await self.hold.wait()
+            if tail:
+                yield TextDelta(text=tail)
+            if failure is not None:
+                raise ModelFailure(failure, partial_text=text)
+            yield Done(
+                finish=Finish.STOP,
+                usage=Usage(input_tokens=100, output_tokens=10, estimated=False, cost_usd=0.25),
+                reported_model_id="reported-1",
+                first_delta_s=0.01,
+                total_s=0.02,
+            )
+        finally:
+            self.closed += 1
+
+    def sent_texts(self, number: int = -1) -> list[str]:
+        """Texts of the parts of one call, the last by default: the truth about what the model got."""
+        return [part.text for part in self.calls[number].ai_input.parts]
+
+    def sent(self, number: int = -1) -> str:
+        return "\n".join(self.sent_texts(number))
+
+
+@dataclass
+class RecordingPoster:
+    """A platform that keeps its posts by key and remembers every state it was asked to show."""
+
+    posts: dict[str, PostView] = field(default_factory=dict)
+    shown: list[PostView] = field(default_factory=list)
+
+    async def open_thread(self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str) -> PostRef:
+        place = Place(platform=PLATFORM, channel=channel, thread=f"opened-{len(self.posts)}")
+        return await self.post(workspace_id, place, view, key=key)
+
+    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
+        if key in self.posts:
+            raise AssertionError(f"posted twice: {key}")
+        self.posts[key] = view
+        self.shown.append(view)
+        return PostRef(place=place, ids=(key,))
+
+    async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
+        return PostRef(place=place, ids=(key,)) if key in self.posts else None
+
+    async def update(self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool) -> PostRef:
+        self.posts[ref.ids[0]] = view
+        self.shown.append(view)
+        return ref
+
+
+@dataclass
+class OpenDoors:
+    """ChannelAccess by a list of what is closed to whom."""
+
+    closed: set[tuple[str, str]] = field(default_factory=set)
+
+    async def can_see(self, workspace_id: WorkspaceId, channel: str, person: str) -> bool:
+        return (channel, person) not in self.closed
+
+
+@dataclass
+class World:
+    """Everything a test can touch."""
+
+    services: Services
+    store: Store
+    model: ScriptedModel
+    poster: RecordingPoster
+    doors: OpenDoors
+    clock: SteppingClock
+    policies: dict[str, Policy]
+
+    async def person(self, external_id: str = "U1", name: str = "Aki", **more: str | bool) -> Actor:
+        seen = PersonSeen(workspace=WORKSPACE, external_id=external_id, name=name, locale="en")
+        return await identify(self.services, replace(seen, **more))  # type: ignore[arg-type]
+
+    async def say(
+        self,
+        actor: Actor,
+        text: str,
+        thread: ThreadId | None = None,
+        *,
+        wait: bool = True,
+        uploads: tuple[Upload, ...] = (),
+        **more: object,
+    ) -> SaidResult:
+        """Say something in a thread, or in a new one, and wait for the answer."""
+        place = Place(platform=PLATFORM, channel="C1", thread=self.clock.new_id()) if thread is None else None
+        event = self.clock.new_id()
+        said = Said(
+            text=text,
+            event_key=event,
+            external_id=event,
+            mentions_bot=True,
+            place=place,
+            thread_id=thread,
+            uploads=uploads,
+        )
+        result = await say(self.services, actor, replace(said, **more))  # type: ignore[arg-type]
+        if wait and result.run_id:
+            await self.finished(result.run_id)
+        return result
+
+    async def finished(self, run_id: str) -> None:
+        """Return when the engine has ended a run."""
+        await eventually(lambda: self.services.engine.is_finished(run_id))
+
+    async def page(self, actor: Actor, thread: ThreadId) -> ThreadPage:
+        return await show_thread(self.services, actor, thread)
+
+    async def texts(self, actor: Actor, thread: ThreadId) -> list[str]:
+        """Texts of the conversation in order, as shown: people's messages and kept answers."""
+        page = await self.page(actor, thread)
+        positioned = [item for item in page.items if getattr(item, "position", None) is not None]
+        return [item.text for item in positioned if not isinstance(item, type(None)) and hasattr(item, "text")]
+
+    async def answers(self, actor: Actor, thread: ThreadId) -> list[AnswerView]:
+        page = await self.page(actor, thread)
+        return [item for item in page.items if isinstance(item, AnswerView)]
+
+    async def quiet(self, actor: Actor, thread: ThreadId) -> None:
+        """Return when nothing is being answered in a thread."""
+
+        async def idle() -> bool:
+            open_states = (AnswerState.QUEUED, AnswerState.WRITING)
+            return all(answer.state not in open_states for answer in await self.answers(actor, thread))
+
+        await eventually(idle)
+
+
+async def eventually(holds: Callable[[], object]) -> None:
+    """Return when `holds()` (a value or an awaitable of one) becomes true; fail after 15 s."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            value = holds()
+            if await value if asyncio.iscoroutine(value) else value:
+                return
+            await asyncio.sleep(0.01)
+
+
+def catalogue() -> Catalogue:
+    """Two real-looking models whose calls end in the ScriptedModel."""
+    models = {
+        "alpha": {"id": "openai/alpha-2026-01-01", "api_base": "http://127.0.0.1:9/v1", "context_tokens": 64_000},
+        "beta": {"id": "openai/beta-2026-01-01", "api_base": "http://127.0.0.1:9/v1", "context_tokens": 64_000},
+    }
+    return load_catalogue(models, {"chat": "alpha"}, file="test.toml", line_of=lambda path: 1, env={})
+
+
+@asynccontextmanager
+async def open_world(
+    database_url: str, engine_url: str, *, model: ScriptedModel | None = None
+) -> AsyncGenerator[World]:
+    """A product on these databases. Opened again on the same ones it is the same product after a restart."""
+    store, clock, doors, poster = Store(database_url), SteppingClock(), OpenDoors(), RecordingPoster()
+    scripted, policies = model or ScriptedModel(), {}
+    prompts, models = await asyncio.to_thread(load_library), catalogue()
+
+    def policy(workspace: str) -> Policy:
+        return policies.get(workspace, Policy())
+
+    async def policy_of(workspace_id: WorkspaceId) -> Policy:
+        return policy(WORKSPACE.external_id)
+
+    bench = Bench(
+        store=store,
+        gateway=scripted,
+        models=models,
+        prompts=prompts,
+        posters={PLATFORM: poster},
+        policy=policy_of,
+        clock=clock,
+    )
+
+    async def body(run: DurableRun) -> None:
+        await carry_out(bench, run)
+
+    engine = Engine(
+        EngineSettings(url=engine_url, drain_s=5.0), body, metrics=EngineMetrics(CollectorRegistry())
+    )
+    services = Services(
+        store=store,
+        engine=engine,
+        models=models,
+        prompts=prompts,
+        policy=policy,
+        access={PLATFORM: doors},
+        files=FileReader(),
+        clock=clock,
+    )
+    await migrate(store)
+    await engine.start()
+    try:
+        yield World(
+            services=services,
+            store=store,
+            model=scripted,
+            poster=poster,
+            doors=doors,
+            clock=clock,
+            policies=policies,
+        )
+    finally:
+        if scripted.hold is not None:
+            scripted.hold.set()
+        await engine.drain()
+        await store.close()
