@@ -207,7 +207,7 @@ async def read_stretch(
 async def _roots(session: AsyncSession, entries: Sequence[Entry]) -> dict[str, str]:
     ids = [entry.message.id for entry in entries]
     rows = await session.execute(select(MessageRow.id, MessageRow.root_id).where(MessageRow.id.in_(ids)))
-    return {message_id: root_id for message_id, root_id in rows}
+    return {row.id: row.root_id for row in rows}
 
 
 async def _other_answer(
