@@ -1,0 +1,273 @@
+"""The console's routes: requests to pages and forms, refusals to sentences."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bot.console.assets import Assets
+from bot.console.events import stream
+from bot.console.feed import Feed
+from bot.console.form import Forms, Outcome
+from bot.console.page import Pages
+from bot.console.parse import (
+    Form,
+    Typed,
+    accepted_language,
+    event_key_of,
+    local_path,
+    position_of,
+    typed_again,
+)
+from bot.console.render import Renderer
+from bot.console.upload import read_form
+from bot.console.visit import Visit, Visits, choose
+from core import i18n
+from core.commands.care import Format, export_thread
+from core.commands.services import Services
+from core.domain.errors import Refusal, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+Draw = Callable[[Visit, web.Request], Awaitable[str]]
+Act = Callable[[Visit, Form, web.Request], Awaitable[Outcome]]
+Redraw = Callable[[Visit, Form, Typed, str, web.Request], Awaitable[str]]
+"""Draws the page of a refused form again, with what was typed and why it was refused."""
+
+EXPORTS: Final[dict[str, Format]] = {"markdown": "markdown", "json": "json"}
+NOT_FOUND: Final = 404
+UNPROCESSABLE: Final = 422
+BROKEN: Final = 500
+UNAVAILABLE: Final = 503
+
+
+class Console:
+    """The page of the local console. Offers its routes; who mounts them puts the guard before them."""
+
+    def __init__(self, services: Services, feed: Feed) -> None:
+        self._services = services
+        self._feed = feed
+        self._assets = Assets()
+        renderer = Renderer(version=self._assets.version, new_key=services.clock.new_id)
+        self._visits = Visits(services)
+        self._pages = Pages(services=services, renderer=renderer)
+        self._forms = Forms(services=services, visits=self._visits, feed=feed)
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        return [
+            web.get("/static/{name}", self._assets.serve),
+            web.get("/events", self._edge(self._events)),
+            web.get("/t/{thread}/export", self._edge(self._export)),
+            *self._page_routes(),
+            *self._form_routes(),
+            web.get("/{anything:.*}", self._edge(self._nothing)),
+        ]
+
+    def _page_routes(self) -> list[web.AbstractRouteDef]:
+        pages = self._pages
+        draws: dict[str, Draw] = {
+            "/": lambda visit, _: pages.home(visit),
+            "/c/{channel}": lambda visit, request: pages.home(visit, _named(request, "channel")),
+            "/t/{thread}": lambda visit, request: pages.thread(
+                visit, _thread(request), before=position_of(request.query.get("before", ""))
+            ),
+            "/t/{thread}/entries": lambda visit, request: pages.entries(visit, _thread(request)),
+            "/t/{thread}/branch": lambda visit, request: pages.branch(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/edit": lambda visit, request: pages.edit(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/delete": lambda visit, request: pages.delete(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/rename": lambda visit, request: pages.rename(visit, _thread(request)),
+            "/t/{thread}/other": lambda visit, request: pages.other_model(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/tree": lambda visit, request: pages.tree(visit, request.query.get("thread", "")),
+            "/receipts/{receipt}": lambda visit, request: pages.receipt(visit, _named(request, "receipt")),
+            "/models": lambda visit, _: pages.models(visit),
+            "/usage": lambda visit, request: pages.usage(visit, request.query.get("by", "")),
+            "/help": lambda visit, _: pages.help(visit),
+            "/people/new": lambda visit, _: pages.person(visit),
+        }
+        return [web.get(path, self._edge(self._page(draw))) for path, draw in draws.items()]
+
+    def _form_routes(self) -> list[web.AbstractRouteDef]:
+        forms, pages = self._forms, self._pages
+
+        def on_thread(
+            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
+        ) -> Awaitable[str]:
+            return pages.thread(visit, _thread(request), error=error)
+
+        def composer(
+            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
+        ) -> Awaitable[str]:
+            if form["thread_id"]:
+                return pages.thread(visit, form["thread_id"], typed=typed, error=error)
+            return pages.home(visit, form["channel"], typed=typed, error=error)
+
+        def start(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
+            return pages.refused(visit, error=error, way_out=local_path(form["back"]))
+
+        table: dict[str, tuple[Act, Redraw]] = {
+            "/say": (lambda visit, form, _: forms.say(visit, form), composer),
+            "/t/{thread}/branch": (
+                lambda visit, form, request: forms.branch(visit, form, _thread(request)),
+                lambda visit, form, typed, error, request: pages.branch(
+                    visit, _thread(request), typed=typed, error=error
+                ),
+            ),
+            "/t/{thread}/edit": (
+                lambda visit, form, request: forms.edit(visit, form, _thread(request)),
+                lambda visit, form, typed, error, request: pages.edit(
+                    visit, _thread(request), typed=typed, error=error
+                ),
+            ),
+            "/t/{thread}/rename": (
+                lambda visit, form, request: forms.rename(visit, form, _thread(request)),
+                lambda visit, form, typed, error, request: pages.rename(
+                    visit, _thread(request), typed=typed, error=error
+                ),
+            ),
+            "/t/{thread}/delete": (
+                lambda visit, form, request: forms.delete(visit, form, _thread(request)),
+                on_thread,
+            ),
+            "/t/{thread}/again": (
+                lambda visit, form, request: forms.again(visit, form, _thread(request)),
+                on_thread,
+            ),
+            "/t/{thread}/keep": (lambda visit, form, request: forms.keep(visit, form), on_thread),
+            "/t/{thread}/stop": (
+                lambda visit, form, request: forms.stop(visit, form, _thread(request)),
+                on_thread,
+            ),
+            "/people": (
+                lambda visit, form, _: forms.add_person(form),
+                lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
+            ),
+            "/person": (lambda visit, form, _: forms.choose_person(visit, form), start),
+            "/language": (lambda visit, form, _: forms.choose_language(visit, form), start),
+        }
+        return [web.post(path, self._edge(self._form(act, redraw))) for path, (act, redraw) in table.items()]
+
+    def _page(self, draw: Draw) -> Callable[[Visit, web.Request], Awaitable[web.StreamResponse]]:
+        async def answer(visit: Visit, request: web.Request) -> web.StreamResponse:
+            return _html(await draw(visit, request))
+
+        return answer
+
+    def _form(
+        self, act: Act, redraw: Redraw
+    ) -> Callable[[Visit, web.Request], Awaitable[web.StreamResponse]]:
+        """Carry out a form. What was refused keeps what was typed, under a new key; after a failure under the old
+        one, since the command may have been carried out all the same."""
+
+        async def answer(visit: Visit, request: web.Request) -> web.StreamResponse:
+            form = await read_form(request)
+            try:
+                if form.problem:
+                    raise form.problem
+                outcome = await act(visit, form, request)
+            except (Refusal, StoreUnavailable) as refused:
+                error, status = self._explain(visit.reader.locale, refused)
+                key = (
+                    event_key_of(form)
+                    if isinstance(refused, StoreUnavailable)
+                    else self._services.clock.new_id()
+                )
+                if visit.fragment:
+                    return web.json_response({"error": error, "key": key}, status=status)
+                page = await redraw(visit, form, typed_again(form, event_key=key), error, request)
+                return _html(page, status=status)
+            return self._carried_out(visit, outcome)
+
+        return answer
+
+    def _carried_out(self, visit: Visit, outcome: Outcome) -> web.StreamResponse:
+        response: web.StreamResponse
+        if visit.fragment:
+            key = self._services.clock.new_id()
+            response = web.json_response({"location": outcome.location, "panel": outcome.panel, "key": key})
+        else:
+            response = web.Response(status=303, headers={"Location": outcome.location})
+        if outcome.person:
+            choose(response, outcome.person)
+        return response
+
+    def _edge(self, answer: Callable[[Visit, web.Request], Awaitable[web.StreamResponse]]) -> Handler:
+        """The outermost handler of a route: whoever asks always gets a sentence, never a stack trace."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            visit = None
+            try:
+                visit = await self._visits.visit(request)
+                return await answer(visit, request)
+            except (Refusal, StoreUnavailable) as refused:
+                return await self._refused(visit, request, refused)
+            except web.HTTPException:
+                raise
+            except Exception as bug:
+                log.exception("a request to the console failed", extra={"path": request.path})
+                return await self._refused(visit, request, bug)
+
+        return handle
+
+    async def _refused(self, visit: Visit | None, request: web.Request, problem: Exception) -> web.Response:
+        locale = (
+            visit.reader.locale if visit else accepted_language(request.headers.get("Accept-Language", ""))
+        )
+        error, status = self._explain(locale, problem)
+        if visit is None:
+            return web.Response(status=status, text=error)
+        if visit.fragment and request.method == "POST":
+            return web.json_response({"error": error}, status=status)
+        return _html(await self._pages.refused(visit, error=error, way_out="/"), status=status)
+
+    def _explain(self, locale: str, problem: Exception) -> tuple[str, int]:
+        """The sentence for a problem and its HTTP status."""
+        if isinstance(problem, Refusal):
+            missing = problem.code.endswith("_not_found")
+            return i18n.refusal(locale, problem), NOT_FOUND if missing else UNPROCESSABLE
+        if isinstance(problem, StoreUnavailable):
+            return i18n.text(locale, "refusal.store_unavailable"), UNAVAILABLE
+        return i18n.text(locale, "console.unexpected"), BROKEN
+
+    async def _events(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        return await stream(request, visit, services=self._services, feed=self._feed)
+
+    async def _nothing(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        raise Refusal("page_not_found")
+
+    async def _export(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        form = EXPORTS.get(request.query.get("format", ""), "markdown")
+        file = await export_thread(self._services, visit.actor, _thread(request), form=form)
+        disposition = {"Content-Disposition": f'attachment; filename="{file.name}"'}
+        return web.Response(
+            body=file.text.encode(), content_type=file.media_type, charset="utf-8", headers=disposition
+        )
+
+
+def _html(page: str, *, status: int = 200) -> web.Response:
+    return web.Response(text=page, content_type="text/html", status=status)
+
+
+def _named(request: web.Request, name: str) -> str:
+    return request.match_info[name]
+
+
+def _thread(request: web.Request) -> str:
+    return request.match_info["thread"]
+
+
+def _asked(request: web.Request) -> Typed:
+    """The fields that a link to a form fills in."""
+    at = request.query.get("at", "")
+    return Typed(
+        message=request.query.get("message", ""), at=at, position=at, ref=request.query.get("ref", "")
+    )

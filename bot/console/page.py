@@ -1,0 +1,242 @@
+"""The pages, drawn for a visit. A form that was refused is drawn again by the same functions, with what was typed."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from bot.console.parse import COMMANDS, Typed, position_of
+from bot.console.poster import PLATFORM
+from bot.console.render import Renderer
+from bot.console.visit import Visit
+from core.commands.model import list_models, show_usage
+from core.commands.receipt import show_ai_input
+from core.commands.services import Services
+from core.commands.thread import list_channels, show_thread
+from core.domain.errors import Refusal
+from core.domain.view import AnswerView, ChannelItem, MessageView, Quote, ThreadItem, ThreadPage
+
+QUOTE_CHARS: Final = 300
+NOTHING: Final = Typed()
+UsageBy = Literal["day", "model", "person"]
+USAGE_BY: Final[dict[str, UsageBy]] = {"day": "day", "model": "model", "person": "person"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """Every page of the console as HTML. All raise Refusal and StoreUnavailable."""
+
+    services: Services
+    renderer: Renderer
+
+    async def home(
+        self, visit: Visit, channel_id: str = "", *, typed: Typed = NOTHING, error: str = ""
+    ) -> str:
+        """A channel: what to do first, its threads, and the composer for a new one."""
+        channels = await list_channels(self.services, visit.actor, PLATFORM)
+        channel = next((one for one in channels if one.external_id == channel_id), None)
+        if channel_id and channel is None:
+            raise Refusal("page_not_found")
+        channel = channel or next(iter(channels), None)
+        models = [one for one in await list_models(self.services, visit.actor) if one.allowed]
+        return self.renderer.page(
+            "home",
+            visit.reader,
+            **_frame(
+                visit, channels, channel=channel.external_id if channel else "", back=_channel_path(channel)
+            ),
+            **_composer("channel", channel.external_id if channel else "", typed, error),
+            here_channel=channel,
+            models=models,
+            demo_only=bool(models) and all(one.demo for one in models),
+            placeholder=self._text(visit, "placeholder_new", channel=channel.name if channel else ""),
+        )
+
+    async def thread(
+        self,
+        visit: Visit,
+        thread_id: str,
+        *,
+        before: int | None = None,
+        typed: Typed = NOTHING,
+        error: str = "",
+    ) -> str:
+        """A thread with its newest messages, or those before a position."""
+        page = await show_thread(self.services, visit.actor, thread_id, before=before)
+        channels = await list_channels(self.services, visit.actor, PLATFORM)
+        return self.renderer.thread(
+            page,
+            visit.reader,
+            **_frame(visit, channels, current=thread_id, channel=page.place.channel, back=f"/t/{thread_id}"),
+            **_composer("thread_id", thread_id, typed, error),
+            newest=before is None,
+            models=(),
+            placeholder=self._text(visit, "placeholder_thread"),
+        )
+
+    async def entries(self, visit: Visit, thread_id: str) -> str:
+        """The newest entries of a thread, for a page that is open already."""
+        return self.renderer.entries(await show_thread(self.services, visit.actor, thread_id), visit.reader)
+
+    async def tree(self, visit: Visit, current: str) -> str:
+        """The side bar, for a page that is open already."""
+        channels = await list_channels(self.services, visit.actor, PLATFORM)
+        holder = next((one for one in channels if _holds(one.threads, current)), None)
+        return self.renderer.tree(
+            visit.reader, channels=channels, current=current, channel=holder.external_id if holder else ""
+        )
+
+    async def receipt(self, visit: Visit, receipt_id: str) -> str:
+        """Show AI input."""
+        view = await show_ai_input(self.services, visit.actor, receipt_id)
+        frame = await self._outer(visit, current=view.thread_id, back=f"/receipts/{receipt_id}")
+        return self.renderer.receipt(view, visit.reader, fragment=visit.fragment, **frame)
+
+    async def models(self, visit: Visit) -> str:
+        models = await list_models(self.services, visit.actor)
+        return await self._document(visit, "models", models=models)
+
+    async def usage(self, visit: Visit, by: str) -> str:
+        """Usage by day, model or person; by day for anything else."""
+        chosen = USAGE_BY.get(by, "day")
+        lines = await show_usage(self.services, visit.actor, by=chosen)
+        frame = await self._outer(visit, here="usage", back=f"/usage?by={chosen}")
+        return self.renderer.usage(lines, visit.reader, fragment=visit.fragment, by=chosen, **frame)
+
+    async def help(self, visit: Visit) -> str:
+        return await self._document(visit, "help", commands=COMMANDS)
+
+    async def refused(self, visit: Visit, *, error: str, way_out: str) -> str:
+        """A page that says why there is nothing else to show."""
+        frame: dict[str, Any] = {} if visit.fragment else _frame(visit, None, back=way_out)
+        return self.renderer.page(
+            "refused", visit.reader, fragment=visit.fragment, error=error, way_out=way_out, **frame
+        )
+
+    async def branch(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form of a branch, with the message it starts from."""
+        item = await self._item(visit, thread_id, typed.message, typed.at)
+        return await self._sheet(visit, "branch", thread_id, typed, error, quote=_quote(item))
+
+    async def edit(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form to edit a message; it begins with the message's own text."""
+        if not error:
+            item = await self._item(visit, thread_id, typed.message, typed.at)
+            if item is None:
+                raise Refusal("message_not_found")
+            typed = replace(typed, text=item.text)
+        return await self._sheet(visit, "edit", thread_id, typed, error)
+
+    async def delete(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        item = await self._item(visit, thread_id, typed.message, typed.at)
+        return await self._sheet(visit, "delete", thread_id, typed, error, quote=_quote(item))
+
+    async def rename(
+        self, visit: Visit, thread_id: str, *, typed: Typed | None = None, error: str = ""
+    ) -> str:
+        """The form for a title; it begins with the one the thread has."""
+        if typed is None:
+            page = await show_thread(self.services, visit.actor, thread_id)
+            typed = Typed(title=page.title)
+        return await self._sheet(visit, "rename", thread_id, typed, error)
+
+    async def other_model(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The models that could answer in place of the one that did."""
+        models = [one for one in await list_models(self.services, visit.actor) if one.allowed]
+        return await self._sheet(visit, "other_model", thread_id, typed, error, models=models)
+
+    async def person(self, visit: Visit, *, typed: Typed = NOTHING, error: str = "") -> str:
+        frame = await self._outer(visit, back="/people/new")
+        return self.renderer.page(
+            "person", visit.reader, fragment=visit.fragment, typed=typed, error=error, **frame
+        )
+
+    async def _item(self, visit: Visit, thread_id: str, ref: str, at: str) -> MessageView | AnswerView | None:
+        position = position_of(at)
+        before = position + 1 if position else None
+        page = await show_thread(self.services, visit.actor, thread_id, before=before)
+        return find_item(page, ref)
+
+    async def _document(self, visit: Visit, name: str, **context: object) -> str:
+        frame = await self._outer(visit, here=name, back=f"/{name}")
+        return self.renderer.page(name, visit.reader, fragment=visit.fragment, **frame, **context)
+
+    async def _sheet(
+        self, visit: Visit, name: str, thread_id: str, typed: Typed, error: str, **context: object
+    ) -> str:
+        frame = await self._outer(visit, current=thread_id, back=f"/t/{thread_id}")
+        return self.renderer.page(
+            name,
+            visit.reader,
+            fragment=visit.fragment,
+            thread_id=thread_id,
+            typed=typed,
+            error=error,
+            **frame,
+            **context,
+        )
+
+    async def _outer(self, visit: Visit, **where: str) -> dict[str, Any]:
+        """The frame around a page; nothing for a fragment, which has none."""
+        if visit.fragment:
+            return {}
+        return _frame(visit, await list_channels(self.services, visit.actor, PLATFORM), **where)
+
+    def _text(self, visit: Visit, key: str, **fields: str) -> str:
+        return self.renderer.text(visit.reader, key, **fields)
+
+
+def find_item(page: ThreadPage, ref: str) -> MessageView | AnswerView | None:
+    """The entry of a page that a message id or a run id names."""
+    for item in page.items:
+        if isinstance(item, MessageView) and item.message_id == ref:
+            return item
+        if isinstance(item, AnswerView) and ref in (item.message_id, item.run_id):
+            return item
+    return None
+
+
+def last_answer(page: ThreadPage) -> AnswerView:
+    """The newest answer that a thread keeps. Raises Refusal when there is none."""
+    for item in reversed(page.items):
+        if isinstance(item, AnswerView) and item.kept:
+            return item
+    raise Refusal("answer_not_found")
+
+
+def _quote(item: MessageView | AnswerView | None) -> Quote | None:
+    if item is None:
+        return None
+    line = " ".join(item.text.split())
+    author = item.author if isinstance(item, MessageView) else item.model
+    return Quote(author=author, text=line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…")
+
+
+def _holds(items: tuple[ThreadItem, ...], thread_id: str) -> bool:
+    return any(one.thread_id == thread_id or _holds(one.children, thread_id) for one in items)
+
+
+def _channel_path(channel: ChannelItem | None) -> str:
+    return f"/c/{channel.external_id}" if channel else "/"
+
+
+def _frame(
+    visit: Visit,
+    channels: tuple[ChannelItem, ...] | None,
+    *,
+    current: str = "",
+    channel: str = "",
+    here: str = "",
+    back: str = "/",
+) -> dict[str, Any]:
+    return {
+        "person": visit.person,
+        "people": visit.people,
+        "channels": channels,
+        "current": current,
+        "channel": channel,
+        "here": here,
+        "back": back,
+    }
+
+
+def _composer(field: str, value: str, typed: Typed, error: str) -> dict[str, Any]:
+    return {"target": (field, value), "typed": typed, "error": error, "commands": COMMANDS}

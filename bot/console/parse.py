@@ -1,0 +1,106 @@
+"""Forms of the page as plain arguments of commands. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from core.commands.say import Upload
+from core.domain.errors import Refusal
+from core.i18n import nearest
+
+EVENT_KEY: Final = re.compile(r"[0-9a-fA-F-]{32,36}")
+LOCAL_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+
+COMMANDS: Final = (
+    ("branch", True),
+    ("retry", False),
+    ("stop", False),
+    ("input", False),
+    ("rename", True),
+    ("threads", False),
+    ("models", False),
+    ("usage", False),
+    ("help", False),
+)
+"""Commands that the composer offers, and whether they take arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What a person sent: fields as typed, files, and why it cannot be used, if it cannot."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    uploads: tuple[Upload, ...] = ()
+    problem: Refusal | None = None
+
+    def __getitem__(self, name: str) -> str:
+        return self.fields.get(name, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """The fields of a form as a template shows them again."""
+
+    event_key: str = ""
+    """Empty: the page makes a new one."""
+    text: str = ""
+    model: str = ""
+    message: str = ""
+    at: str = ""
+    position: str = ""
+    name: str = ""
+    reason: str = ""
+    title: str = ""
+    ref: str = ""
+    locale: str = ""
+
+
+def typed_again(form: Form, *, event_key: str) -> Typed:
+    """What the form held, to be shown again under `event_key`."""
+    known = set(Typed.__dataclass_fields__) - {"event_key"}
+    return Typed(event_key=event_key, **{name: form[name] for name in known})
+
+
+def event_key_of(form: Form) -> str:
+    """The form's own identity, by which a resent form is known. Raises Refusal `form_stale` without one."""
+    key = form["event_key"]
+    if not EVENT_KEY.fullmatch(key):
+        raise Refusal("form_stale")
+    return key
+
+
+def split_point(form: Form) -> tuple[str | None, str | None]:
+    """Message id and position that a branch form asks for; both None for everything so far.
+
+    The message that was chosen counts while its position stands as it was; a position that was changed wins over it.
+    """
+    message, position = form["message"].strip(), form["position"].strip()
+    if message and position == form["at"].strip():
+        return message, None
+    return None, position or None
+
+
+def accepted_language(header: str) -> str:
+    """Our language for a browser's `Accept-Language`: its first choice, for a page that knows no person."""
+    return nearest(header.split(",")[0].split(";")[0].strip())
+
+
+def local_path(wanted: str) -> str:
+    """A path on this server to go back to; the start page for anything that leads elsewhere."""
+    return wanted if LOCAL_PATH.fullmatch(wanted) else "/"
+
+
+def mentions_other(text: str, me: str, names: Iterable[str]) -> bool:
+    """Whether a message begins by mentioning another person of the console (`@Ben …`)."""
+    return any(
+        name != me and re.match(rf"@{re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+        for name in names
+    )
+
+
+def position_of(value: str) -> int | None:
+    """A position in an address; None when there is none or it is no position."""
+    return (
+        int(value) if value.isascii() and value.isdigit() and 0 < len(value) <= 9 and int(value) > 0 else None
+    )

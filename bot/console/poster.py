@@ -1,0 +1,52 @@
+"""The console's Poster. The page is always drawn from the store, so a post only tells the open pages to look again."""
+
+from typing import Final
+
+from bot.console.feed import Feed
+from core.domain.errors import PlatformFailure
+from core.domain.ids import WorkspaceId
+from core.domain.thread import Place
+from core.domain.view import AnswerState, AnswerView, BranchHeaderView, PostView
+from core.ports import PostRef
+
+PLATFORM: Final = "console"
+
+
+class ConsolePoster:
+    """Posts that land at once and cannot be doubled: what stands in the store is what the page shows."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    async def open_thread(
+        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str
+    ) -> PostRef:
+        """The ref of a thread that the store holds already; a console thread's place is its own id.
+
+        Only a branch header says which thread it opens. Raises PlatformFailure for any other view.
+        """
+        if not isinstance(view, BranchHeaderView):
+            raise PlatformFailure("thread_unnamed", retryable=False)
+        self._feed.tell_change(view.parent_id)
+        place = Place(platform=PLATFORM, channel=channel, thread=view.thread_id)
+        return await self.post(workspace_id, place, view, key=key)
+
+    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
+        ref = PostRef(place=place, ids=(key,))
+        return await self.update(workspace_id, ref, view, final=True)
+
+    async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
+        """None always: telling the pages once more is harmless, so no earlier try has to be found."""
+        return None
+
+    async def update(
+        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool
+    ) -> PostRef:
+        thread_id = ref.place.thread
+        if not isinstance(view, AnswerView) or view.state is AnswerState.QUEUED:
+            self._feed.tell_change(thread_id)
+        elif view.state is AnswerState.WRITING:
+            self._feed.tell_text(thread_id, view.run_id, view.text)
+        else:
+            self._feed.tell_end(thread_id, view.run_id)
+        return ref

@@ -1,0 +1,369 @@
+"""Neutral views as HTML. Pure: what stands on a page depends on its arguments alone."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from functools import cache, partial
+from itertools import groupby
+from typing import Any, Final, assert_never
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from bot.console.chart import bar_chart
+from bot.console.markdown import Markdown, visible
+from core import i18n
+from core.domain.receipt import Usage
+from core.domain.view import (
+    AnswerView,
+    BranchHeaderView,
+    Button,
+    ButtonAction,
+    MessageView,
+    NoticeView,
+    ReceiptView,
+    ThreadPage,
+    UsageLine,
+)
+
+ItemView = MessageView | AnswerView | BranchHeaderView | NoticeView
+
+LANGUAGES: Final = (("en", "English"), ("ja", "日本語"))
+AVATAR_HUES: Final = 10
+CENT: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """For whom a page is drawn: language, time zone and the day that is today there."""
+
+    locale: str
+    zone: tzinfo | None
+    """None for the zone of this machine, which is the reader's too."""
+    today: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """A button as the page offers it: a link that opens `dialog`, or a form that posts `fields`."""
+
+    action: str
+    label: str
+    href: str
+    posts: bool
+    dialog: str = "form"
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+def control(button: Button, thread_id: str, position: int | None, locale: str) -> Control:
+    """Where a button leads on this page."""
+    make = partial(Control, action=button.action.value, label=i18n.text(locale, f"button.{button.action}"))
+    base = f"/t/{thread_id}"
+    ref = ("ref", button.ref)
+    match button.action:
+        case ButtonAction.BRANCH:
+            at = f"&at={position}" if position else ""
+            return make(href=f"{base}/branch?message={button.ref}{at}", posts=False)
+        case ButtonAction.RETRY:
+            return make(href=f"{base}/again", posts=True, fields=(ref,))
+        case ButtonAction.OTHER_MODEL:
+            return make(href=f"{base}/other?ref={button.ref}", posts=False)
+        case ButtonAction.SHOW_INPUT:
+            return make(href=f"/receipts/{button.ref}", posts=False, dialog="panel")
+        case ButtonAction.STOP:
+            return make(href=f"{base}/stop", posts=True, fields=(ref,))
+        case ButtonAction.KEEP_ANSWER:
+            return make(href=f"{base}/keep", posts=True, fields=(ref,))
+        case _:
+            assert_never(button.action)
+
+
+def entry_id(view: ItemView) -> str:
+    """The element id of an entry; the same entry keeps it for ever."""
+    match view:
+        case MessageView():
+            return f"m-{view.message_id}"
+        case AnswerView():
+            return f"a-{view.run_id}-{view.step}"
+        case BranchHeaderView():
+            return f"h-{view.thread_id}"
+        case NoticeView():
+            return f"n-{_fingerprint(view)}"
+        case _:
+            assert_never(view)
+
+
+def _fingerprint(*values: object) -> str:
+    return f"{zlib.crc32(repr(values).encode()):08x}"
+
+
+def fingerprint(value: object) -> str:
+    """A short text that changes whenever what is shown changes."""
+    return _fingerprint(value)
+
+
+class Renderer:
+    """Draws pages and their fragments. Reads templates and catalogues once, so that drawing needs no disk."""
+
+    def __init__(self, *, version: str, new_key: Callable[[], str]) -> None:
+        self._version = version
+        self._new_key = new_key
+        self._environment = Environment(
+            loader=PackageLoader("bot.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            auto_reload=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._template = cache(self._environment.get_template)
+        for name in self._environment.list_templates():
+            self._template(name)
+        self._markdown = {
+            locale: Markdown(
+                copy_label=i18n.text(locale, "console.copy"), image_label=i18n.text(locale, "console.image")
+            )
+            for locale in i18n.LOCALES
+        }
+
+    def page(self, name: str, reader: Reader, *, fragment: bool = False, **context: object) -> str:
+        """The page `name` with its frame, or, as a fragment, its content alone."""
+        layout = "fragment.html" if fragment else "base.html"
+        return self._template(f"{name}.html").render({**self._words(reader), "layout": layout, **context})
+
+    def tree(self, reader: Reader, **context: object) -> str:
+        """The channels and threads of the side bar."""
+        return self._template("tree.html").render({**self._words(reader), **context})
+
+    def thread(self, page: ThreadPage, reader: Reader, **context: Any) -> str:
+        """A thread's page; `entries` for its fragment."""
+        positions = [p for item in page.items if (p := getattr(item, "position", None))]
+        return self.page(
+            "thread",
+            reader,
+            page=page,
+            days=self._days(page, reader),
+            first_position=min(positions, default=1),
+            **context,
+        )
+
+    def entries(self, page: ThreadPage, reader: Reader) -> str:
+        """The entries of a thread's page as list items."""
+        return self._template("entries.html").render(
+            {**self._words(reader), "days": self._days(page, reader)}
+        )
+
+    def receipt(self, view: ReceiptView, reader: Reader, *, fragment: bool, **context: object) -> str:
+        """ "Show AI input"."""
+        return self.page(
+            "receipt",
+            reader,
+            fragment=fragment,
+            view=view,
+            receipt_tokens=_receipt_tokens(view, reader.locale),
+            receipt_cost=_cost(view.usage, reader.locale),
+            **context,
+        )
+
+    def usage(self, lines: Sequence[UsageLine], reader: Reader, *, fragment: bool, **context: object) -> str:
+        """The table of usage with a chart of what its lines cost, or of tokens where nothing has a price."""
+        return self.page(
+            "usage",
+            reader,
+            fragment=fragment,
+            lines=lines,
+            chart=_usage_chart(lines, reader.locale),
+            **context,
+        )
+
+    def entry(self, view: ItemView, page: ThreadPage, reader: Reader) -> Markup:
+        """One entry of a thread as a list item."""
+        context: dict[str, Any] = {
+            **self._words(reader),
+            **_post_words(page.locale),
+            "view": view,
+            "id": entry_id(view),
+            "version": _fingerprint(view, reader.locale, page.locale),
+            "thread_id": page.thread_id,
+        }
+        match view:
+            case MessageView():
+                name = "entry_message.html"
+                context["controls"] = self._controls(view, page, reader)
+            case AnswerView():
+                name = "entry_answer.html"
+                context["controls"] = self._controls(view, page, reader)
+                context["state"] = view.state.value
+            case BranchHeaderView():
+                name = "entry_header.html"
+                context["header_from"] = _header_from(view, page.locale)
+            case NoticeView():
+                name = "entry_notice.html"
+            case _:
+                assert_never(view)
+        return Markup(self._template(name).render(context))  # noqa: S704  the template escapes
+
+    def text(self, reader: Reader, key: str, **fields: str) -> str:
+        """A sentence of the page in the reader's language."""
+        return _text(reader.locale, key, **fields)
+
+    def _controls(self, view: MessageView | AnswerView, page: ThreadPage, reader: Reader) -> list[Control]:
+        return [control(one, page.thread_id, view.position, reader.locale) for one in view.buttons]
+
+    def _days(self, page: ThreadPage, reader: Reader) -> Iterator[tuple[date | None, list[Markup]]]:
+        day = None
+
+        def day_of(item: ItemView) -> date | None:
+            nonlocal day
+            made = getattr(item, "created_at", None)
+            day = made.astimezone(reader.zone).date() if made else day
+            return day
+
+        for when, items in groupby(page.items, key=day_of):
+            yield when, [self.entry(item, page, reader) for item in items]
+
+    def _words(self, reader: Reader) -> dict[str, Any]:
+        locale = reader.locale
+        return {
+            "t": partial(_text, locale),
+            "phrase": partial(i18n.phrase, locale),
+            "reader": reader,
+            "languages": LANGUAGES,
+            "version": self._version,
+            "new_key": self._new_key,
+            "visible": visible,
+            "markdown": self._markdown[locale].html,
+            "avatar": avatar,
+            "moment": partial(_moment, reader),
+            "day_name": partial(_day_name, reader),
+            "size": partial(_size, locale),
+            "number": number,
+            "money": money,
+            "price": partial(_price, locale),
+            "trains": partial(_trains, locale),
+            "spent": partial(_spent, locale),
+        }
+
+
+def _post_words(locale: str) -> dict[str, Any]:
+    return {
+        "post": partial(i18n.phrase, locale),
+        "post_text": partial(_text, locale),
+        "post_locale": locale,
+    }
+
+
+def _text(locale: str, key: str, **fields: str | float) -> str:
+    return i18n.text(locale, key if "." in key else f"console.{key}", **fields)
+
+
+def avatar(name: str, kind: str = "person") -> Markup:
+    """Initials on a colour that follows from the name; decoration, hidden from screen readers."""
+    words = [word for word in name.split() if word[0].isalnum()] or ["?"]
+    initials = words[0][0] + (words[1][0] if len(words) > 1 and words[1][0].isascii() else "")
+    hue = zlib.crc32(name.encode()) % AVATAR_HUES
+    return Markup('<span class="avatar {} hue-{}" aria-hidden="true">{}</span>').format(
+        kind, hue, initials.upper()
+    )
+
+
+def number(value: float, decimals: int = 0) -> str:
+    return f"{value:,.{decimals}f}"
+
+
+def money(usd: float) -> str:
+    """US dollars; more digits below a cent, where answers usually cost."""
+    return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"
+
+
+def _price(locale: str, usd: float | None, is_demo: bool) -> str:  # noqa: FBT001  called from a template
+    if usd is None:
+        return _text(locale, "free" if is_demo else "unknown")
+    return f"${usd:,.2f}"
+
+
+def _trains(locale: str, answer: str) -> str:
+    return _text(locale, answer if answer in ("yes", "no") else "unknown")
+
+
+def _moment(reader: Reader, when: datetime, *, full: bool = False) -> Markup:
+    local = when.astimezone(reader.zone)
+    shown = f"{_date(reader.locale, local.date())} {local:%H:%M:%S}" if full else f"{local:%H:%M}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        local.isoformat(timespec="seconds"), f"{_date(reader.locale, local.date())} {local:%H:%M}", shown
+    )
+
+
+def _date(locale: str, day: date) -> str:
+    return i18n.text(
+        locale,
+        "console.date",
+        year=day.year,
+        month=i18n.text(locale, f"console.month_{day.month}"),
+        day=day.day,
+    )
+
+
+def _day_name(reader: Reader, day: date) -> str:
+    age = (reader.today - day).days
+    if age in (0, 1):
+        return _text(reader.locale, "today" if age == 0 else "yesterday")
+    return _date(reader.locale, day)
+
+
+def _size(locale: str, size_bytes: int) -> str:
+    if size_bytes < 1000:
+        return _text(locale, "size_bytes", count=size_bytes)
+    if size_bytes < 1_000_000:
+        return f"{size_bytes / 1000:.0f} kB"
+    return f"{size_bytes / 1_000_000:.1f} MB"
+
+
+def _spent(locale: str, usage: Usage) -> str:
+    tokens = _text(
+        locale,
+        "tokens_estimated" if usage.estimated else "tokens",
+        input=number(usage.input_tokens),
+        output=number(usage.output_tokens),
+    )
+    return f"{tokens} · {money(usage.cost_usd)}" if usage.cost_usd is not None else tokens
+
+
+def _receipt_tokens(view: ReceiptView, locale: str) -> str:
+    estimate = number(view.estimate_tokens)
+    if view.usage is None:
+        return _text(locale, "receipt.tokens_estimate", estimate=estimate)
+    return _text(
+        locale,
+        "receipt.tokens_guessed" if view.usage.estimated else "receipt.tokens_used",
+        estimate=estimate,
+        input=number(view.usage.input_tokens),
+        output=number(view.usage.output_tokens),
+    )
+
+
+def _cost(usage: Usage | None, locale: str) -> str:
+    if usage is None or usage.cost_usd is None:
+        return _text(locale, "receipt.cost_unknown")
+    return money(usage.cost_usd)
+
+
+def _header_from(view: BranchHeaderView, locale: str) -> Markup:
+    """Where a branch comes from, with its parent's title as a link."""
+    link = Markup('<a href="/t/{}"><bdi>{}</bdi></a>').format(view.parent_id, visible(view.parent_title))
+    key = "console.header_from" if view.split_position else "console.header_from_empty"
+    sentence = i18n.text(locale, key, title="\0", position=view.split_position)
+    before, _, after = sentence.partition("\0")
+    return Markup("{}{}{}").format(before, link, after)
+
+
+def _usage_chart(lines: Sequence[UsageLine], locale: str) -> Markup:
+    priced = any(line.cost_usd for line in lines)
+    bars: Mapping[str, tuple[float, str]] = {
+        line.label: (line.cost_usd, money(line.cost_usd))
+        if priced
+        else (tokens := line.input_tokens + line.output_tokens, number(tokens))
+        for line in lines
+    }
+    return bar_chart(bars, title=_text(locale, "chart_cost" if priced else "chart_tokens"))
