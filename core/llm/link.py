@@ -207,8 +207,6 @@ class WorkerLink:
                     await self._listen(reader, writer)
             except Exception as error:  # noqa: BLE001 - whatever ended this worker, the next one gets its chance
                 _log.warning("model worker did not start or stopped answering (%s)", type(error).__name__)
-            finally:
-                self._lost()
             wait_s = self._settings.restart_first_s if self.starts > worked else wait_s * 2
             _log.warning("model worker ended; starting it again in %.1f s", wait_s)
             await asyncio.sleep(min(wait_s, self._settings.restart_most_s))
@@ -221,9 +219,16 @@ class WorkerLink:
             self.process = process
             try:
                 yield reader, writer
+            except TimeoutError:
+                # It is stuck; waiting for it to end by itself would only keep the calls in it waiting.
+                with suppress(ProcessLookupError):
+                    process.kill()
+                raise
             finally:
+                grace_s = 3.0 if self.ready else 0.0
+                self._lost()
                 writer.close()
-                await _ended(process, grace_s=3.0 if self.ready else 0.0)
+                await _ended(process, grace_s=grace_s)
 
     def _environment(self) -> dict[str, str]:
         kept = {

@@ -11,6 +11,7 @@ from core.domain.errors import ModelFailure
 from core.domain.ids import WorkspaceId
 from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.llm.catalogue import DEMO_MODELS, Catalogue, Defaults, Model
+from core.llm.demo import DemoSettings
 from core.llm.gateway import Gateway, GatewaySettings
 from core.llm.link import WorkerLink
 from core.llm.metrics import ModelMetrics
@@ -19,7 +20,12 @@ from core.ports import Done, ModelCall, ModelEvent, ReasoningDelta, Started, Tex
 KEY = "sk-very-secret-key"
 SECRET = "the launch code is 7391"
 QUICK = GatewaySettings(
-    first_delta_s=1.0, first_delta_reasoning_s=1.0, idle_s=0.6, total_s=3.0, backoff_s=0.05, ready_s=20.0
+    first_delta_s=0.8,
+    first_delta_reasoning_s=0.8,
+    idle_s=0.6,
+    total_s=2.5,
+    backoff_s=0.05,
+    demo=DemoSettings(word_s=0.0),
 )
 
 

@@ -1,5 +1,7 @@
 """An OpenAI-compatible provider on a real socket that behaves, or misbehaves, as the name of the model says.
 
+It speaks a little of Anthropic's Messages interface too; those behaviours are registered as `messages-NAME`.
+
 It keeps what it was sent and which streams are open, so that a test sees what a real provider would have seen. Its
 error bodies repeat the key and the messages, as some providers do.
 """
@@ -50,6 +52,7 @@ class FakeProvider:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/v1/messages", self._answer)
         # With cancellation, a handler ends when its client goes away; that is how `open` falls.
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -76,6 +79,8 @@ class FakeProvider:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         model = body["model"]
+        if request.path.endswith("/messages"):
+            model = f"messages-{model}"
         key = request.headers.get("authorization", "")
         now = asyncio.get_running_loop().time()
         self.requests.append({**body, "authorization": key, "arrived_at": now})
@@ -99,6 +104,10 @@ class Stream:
         self.request = request
         self.body = body
         self.response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+
+    async def named(self, name: str, **fields: object) -> None:
+        """An event of the Messages interface."""
+        await self.send(f"event: {name}\ndata: {json.dumps({'type': name, **fields}, ensure_ascii=False)}")
 
     @property
     def hits(self) -> int:
@@ -422,3 +431,57 @@ async def empty(stream: Stream) -> web.StreamResponse:
 async def nothing(stream: Stream) -> web.StreamResponse:
     await stream.response.prepare(stream.request)
     return stream.response
+
+
+# --- the Messages interface -----------------------------------------------------------------------------------------
+
+
+async def _message_words(stream: Stream, *words: str) -> None:
+    message: dict[str, object] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{stream.body['model']}-2026-11-30",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 40, "output_tokens": 1},
+    }
+    await stream.named("message_start", message=message)
+    await stream.named("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    for word in words:
+        await stream.named("content_block_delta", index=0, delta={"type": "text_delta", "text": word})
+
+
+@behaviour("messages-fine")
+async def messages_fine(stream: Stream) -> web.StreamResponse:
+    await _message_words(stream, *WORDS)
+    await stream.named("content_block_stop", index=0)
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
+    await stream.named("message_delta", delta=end, usage={"output_tokens": 5})
+    await stream.named("message_stop")
+    return stream.response
+
+
+@behaviour("messages-cut")
+async def messages_cut(stream: Stream) -> web.StreamResponse:
+    await _message_words(stream, *WORDS[:2])
+    return stream.response
+
+
+@behaviour("messages-overloaded")
+async def messages_overloaded(stream: Stream) -> web.StreamResponse:
+    await _message_words(stream, *WORDS[:2])
+    await stream.named("error", error={"type": "overloaded_error", "message": "Overloaded"})
+    return stream.response
+
+
+@behaviour("messages-stall")
+async def messages_stall(stream: Stream) -> web.StreamResponse:
+    await _message_words(stream, *WORDS[:2])
+    await _forever()
+    return stream.response
+
+
+_refusing("messages-401", 401, "authentication_error", "invalid x-api-key")
+_refusing("messages-529", 529, "overloaded_error", "Overloaded")
