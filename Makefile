@@ -9,7 +9,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv)
 # that is not empty overrides those.
 export PIP_CONSTRAINT := /dev/null
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-unexport UV_CONSTRAINT UV_OVERRIDE PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unexport PIP_USER PIP_TARGET PIP_PREFIX UV_CONSTRAINT UV_OVERRIDE PYTHONPATH PYTHONHOME VIRTUAL_ENV
 # Bytecode is written at installation: importing litellm without it costs seconds at every start.
 export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
