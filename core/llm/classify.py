@@ -5,6 +5,7 @@ same refusal under different classes for different providers. The text is only s
 wrote and what the provider knows of our key.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,7 +95,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _kind(chain: tuple[BaseException, ...]) -> FailureKind:
     names = {base.__name__ for error in chain for base in type(error).__mro__}
     words = " ".join(f"{error} {getattr(error, 'code', '')}" for error in chain).lower()
-    status = next((s for s in (getattr(e, "status_code", None) for e in chain) if isinstance(s, int)), 0)
+    status = next((s for s in (getattr(e, "status_code", 0) for e in chain) if isinstance(s, int) and s), 0)
     verdict = _verdict(names, words, status)
     if verdict is not None:
         return verdict
@@ -148,9 +149,11 @@ def _retry_after_s(chain: tuple[BaseException, ...], now: datetime) -> float | N
 
 def _seconds(raw: str, now: datetime) -> float | None:
     try:
-        return max(0.0, float(raw))
+        seconds = float(raw)
     except ValueError:
         pass
+    else:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         then = parsedate_to_datetime(raw)
     except ValueError:
