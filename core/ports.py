@@ -96,21 +96,26 @@ class Poster(Protocol):
     """Sends what people see to one platform. Raises PlatformFailure; never retries a call that may have landed."""
 
     async def open_thread(
-        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str
+        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str, locale: str
     ) -> PostRef:
         """Open a new thread in `channel` with `view` as its first post; the ref's place names the new thread."""
         ...
 
-    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
-        """Add a post to a thread. `key` identifies it for `find`."""
+    async def post(
+        self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str, locale: str
+    ) -> PostRef:
+        """Add a post to a thread, in the thread's language. `key` identifies it for `find`."""
         ...
 
     async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
-        """The post that an earlier try with this key left behind, or None when there is none."""
+        """The post that an earlier try with this key left behind, or None when there is none.
+
+        An empty `place.thread` asks for a thread that an earlier `open_thread` opened in the channel.
+        """
         ...
 
     async def update(
-        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool
+        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool, locale: str
     ) -> PostRef:
         """Show `view` in place of the post. Updates that are not final may be skipped when a newer one is waiting;
         a final one always lands. The ref that comes back may have more parts."""

@@ -107,11 +107,15 @@ class RecordingPoster:
     posts: dict[str, PostView] = field(default_factory=dict)
     shown: list[PostView] = field(default_factory=list)
 
-    async def open_thread(self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str) -> PostRef:
+    async def open_thread(
+        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str, locale: str
+    ) -> PostRef:
         place = Place(platform=PLATFORM, channel=channel, thread=f"opened-{len(self.posts)}")
-        return await self.post(workspace_id, place, view, key=key)
+        return await self.post(workspace_id, place, view, key=key, locale=locale)
 
-    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
+    async def post(
+        self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str, locale: str
+    ) -> PostRef:
         if key in self.posts:
             raise AssertionError(f"posted twice: {key}")
         self.posts[key] = view
@@ -121,7 +125,9 @@ class RecordingPoster:
     async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
         return PostRef(place=place, ids=(key,)) if key in self.posts else None
 
-    async def update(self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool) -> PostRef:
+    async def update(
+        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool, locale: str
+    ) -> PostRef:
         self.posts[ref.ids[0]] = view
         self.shown.append(view)
         return ref
@@ -191,7 +197,9 @@ class World:
         """Texts of the conversation in order, as shown: people's messages and kept answers."""
         page = await self.page(actor, thread)
         positioned = [item for item in page.items if getattr(item, "position", None) is not None]
-        return [item.text for item in positioned if not isinstance(item, type(None)) and hasattr(item, "text")]
+        return [
+            item.text for item in positioned if not isinstance(item, type(None)) and hasattr(item, "text")
+        ]
 
     async def answers(self, actor: Actor, thread: ThreadId) -> list[AnswerView]:
         page = await self.page(actor, thread)
@@ -220,8 +228,16 @@ async def eventually(holds: Callable[[], object]) -> None:
 def catalogue() -> Catalogue:
     """Two real-looking models whose calls end in the ScriptedModel."""
     models = {
-        "alpha": {"id": "openai/alpha-2026-01-01", "api_base": "http://127.0.0.1:9/v1", "context_tokens": 64_000},
-        "beta": {"id": "openai/beta-2026-01-01", "api_base": "http://127.0.0.1:9/v1", "context_tokens": 64_000},
+        "alpha": {
+            "id": "openai/alpha-2026-01-01",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 64_000,
+        },
+        "beta": {
+            "id": "openai/beta-2026-01-01",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 64_000,
+        },
     }
     return load_catalogue(models, {"chat": "alpha"}, file="test.toml", line_of=lambda path: 1, env={})
 

@@ -19,7 +19,7 @@ class ConsolePoster:
         self._feed = feed
 
     async def open_thread(
-        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str
+        self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str, locale: str
     ) -> PostRef:
         """The ref of a thread that the store holds already; a console thread's place is its own id.
 
@@ -29,18 +29,20 @@ class ConsolePoster:
             raise PlatformFailure("thread_unnamed", retryable=False)
         self._feed.tell_change(view.parent_id)
         place = Place(platform=PLATFORM, channel=channel, thread=view.thread_id)
-        return await self.post(workspace_id, place, view, key=key)
+        return await self.post(workspace_id, place, view, key=key, locale=locale)
 
-    async def post(self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str) -> PostRef:
+    async def post(
+        self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str, locale: str
+    ) -> PostRef:
         ref = PostRef(place=place, ids=(key,))
-        return await self.update(workspace_id, ref, view, final=True)
+        return await self.update(workspace_id, ref, view, final=True, locale=locale)
 
     async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
         """None always: telling the pages once more is harmless, so no earlier try has to be found."""
         return None
 
     async def update(
-        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool
+        self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool, locale: str
     ) -> PostRef:
         thread_id = ref.place.thread
         if not isinstance(view, AnswerView) or view.state is AnswerState.QUEUED:

@@ -138,6 +138,8 @@ class NoticeView:
 
     phrase: Phrase
     link: ThreadId | None = None
+    link_place: Place | None = None
+    """Where the linked thread lives, for platforms that link to places."""
     created_at: datetime | None = None
 
 

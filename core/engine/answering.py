@@ -57,12 +57,15 @@ class Heard:
 class LivePost:
     """Shows the newest text of an answer while it is written. What a slow platform cannot follow is skipped."""
 
-    def __init__(self, bench: Bench, durable: DurableRun, run: Run, post: PostRef, view: AnswerView) -> None:
+    def __init__(
+        self, bench: Bench, durable: DurableRun, run: Run, *, post: PostRef, view: AnswerView, locale: str
+    ) -> None:
         self._poster = bench.posters[post.place.platform]
         self._durable = durable
         self._run = run
         self._post = post
         self._view = replace(view, state=AnswerState.WRITING)
+        self._locale = locale
         self._pieces: Sequence[str] = ()
         self._news = asyncio.Event()
 
@@ -79,7 +82,9 @@ class LivePost:
             try:
                 await self._durable.guard()
                 view = replace(self._view, text="".join(self._pieces))
-                await self._poster.update(self._run.workspace_id, self._post, view, final=False)
+                await self._poster.update(
+                    self._run.workspace_id, self._post, view, final=False, locale=self._locale
+                )
             except PlatformFailure as failure:
                 log.info("a live update was refused (%s)", failure.code, extra={"run_id": self._run.id})
                 await asyncio.sleep(failure.retry_after_s or 1.0)
@@ -182,7 +187,9 @@ class Answering:
 
     async def _listen(self, turn: Turn, ai_input: AiInput, view: AnswerView) -> Heard:
         heard = Heard()
-        live = LivePost(self._bench, self._durable, self._run, self._post, view)
+        live = LivePost(
+            self._bench, self._durable, self._run, post=self._post, view=view, locale=turn.thread.locale
+        )
         call = ModelCall(
             request_id=f"{self._run.id}/{self._step}",
             workspace_id=self._run.workspace_id,

@@ -4,19 +4,19 @@ Every step is safe to repeat. A model call is looked up by (run, step) before it
 usage are stored in one transaction, so only a crash between the model's last word and that commit repeats a call.
 """
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from core.domain.errors import PlatformFailure
 from core.domain.ids import MessageId, ReceiptId, WorkspaceId
 from core.domain.message import Cut
 from core.domain.receipt import Finish
-from core.domain.thread import Place, Thread
+from core.domain.thread import Thread
 from core.domain.view import AnswerState, AnswerView, NoticeView, Phrase, PostView
 from core.engine.answering import Answering
 from core.engine.bench import Bench, patiently
+from core.engine.posting import Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes import RUNS
@@ -27,9 +27,6 @@ from core.store.run import Run, do_mark, find_run
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
-
-UPDATE_TRIES = 6
-"""Attempts to show the final state of a post, with pauses of 1, 2, 4, 8 and 16 s or as long as the platform asks."""
 
 
 async def carry_out(bench: Bench, durable: DurableRun) -> None:
@@ -65,13 +62,14 @@ class Context:
         self._durable = durable
         self._run = run
         self._thread = thread
-        self._poster = bench.posters[thread.place.platform]
+        self._posting = Posting(bench, durable, run)
 
     async def post_answer(self, step: str) -> PostRef:
         async def view() -> AnswerView:
-            return _begun(await self._answer_view(step))
+            card = await self._answer_view(step)
+            return replace(card, state=AnswerState.WRITING) if card.state is AnswerState.QUEUED else card
 
-        return await self._post(f"post:{step}", self._thread, view)
+        return await self._posting.post(f"post:{step}", self._thread, view)
 
     async def ask(self, step: str, build: Builder, *, post: PostRef) -> Answer:
         async def act() -> JsonValue:
@@ -82,7 +80,7 @@ class Context:
 
     async def finish_answer(self, step: str, post: PostRef) -> None:
         async def act() -> JsonValue:
-            await self._show(post, await self._answer_view(step))
+            await self._posting.show(f"post:{step}", self._thread, post, await self._answer_view(step))
             return None
 
         await self._durable.step(f"finish:{step}", act)
@@ -98,25 +96,14 @@ class Context:
 
             return await patiently(read)
 
-        async def send() -> JsonValue:
-            ref = await self._poster.open_thread(
-                self._run.workspace_id, self._thread.place.channel, await header(), key=self._key(step)
-            )
-            return _ref_json(ref)
+        opened = await self._posting.open_thread(step, self._thread, header)
 
-        opened = _to_ref(
-            await self._durable.send_once(step, send=send, find=self._finder(self._thread, step))
-        )
+        async def record() -> None:
+            async with self._bench.store.writing() as session:
+                await do_open_at(session, self._run.workspace_id, self._thread.id, opened.place)
 
-        async def record() -> JsonValue:
-            async def write() -> None:
-                async with self._bench.store.writing() as session:
-                    await do_open_at(session, self._run.workspace_id, self._thread.id, opened.place)
-
-            await patiently(write)
-            return None
-
-        await self._durable.step(f"opened:{step}", record)
+        await patiently(record)
+        self._thread = replace(self._thread, place=opened.place)
 
     async def note_parent(self, step: str) -> None:
         branch = self._thread
@@ -128,13 +115,16 @@ class Context:
                 raise LookupError(f"thread {branch.id} has no parent")
             return parent
 
-        parent = await patiently(read)
-        fields: dict[str, str | int | float] = {"name": branch.branch_name, "position": branch.split_position}
-
         async def view() -> NoticeView:
-            return NoticeView(phrase=Phrase(key="notice.branched", fields=fields), link=branch.id)
+            fields: dict[str, str | int | float] = {
+                "name": branch.branch_name,
+                "position": branch.split_position,
+            }
+            return NoticeView(
+                phrase=Phrase(key="notice.branched", fields=fields), link=branch.id, link_place=branch.place
+            )
 
-        await self._post(step, parent, view)
+        await self._posting.post(step, await patiently(read), view)
 
     async def end(self, status: str, failure: Phrase | None = None) -> None:
         """Record how the run ended, where a step has not done so already."""
@@ -152,41 +142,6 @@ class Context:
 
         await patiently(write)
 
-    # --- posts ------------------------------------------------------------------------------------------------------
-
-    async def _post(self, step: str, thread: Thread, view: Callable[[], Awaitable[PostView]]) -> PostRef:
-        async def send() -> JsonValue:
-            ref = await self._poster.post(
-                self._run.workspace_id, thread.place, await view(), key=self._key(step)
-            )
-            return _ref_json(ref)
-
-        return _to_ref(await self._durable.send_once(step, send=send, find=self._finder(thread, step)))
-
-    def _finder(self, thread: Thread, step: str) -> Callable[[], Awaitable[JsonValue]]:
-        async def find() -> JsonValue:
-            ref = await self._poster.find(self._run.workspace_id, thread.place, key=self._key(step))
-            return _ref_json(ref) if ref else None
-
-        return find
-
-    def _key(self, step: str) -> str:
-        return f"{self._run.id}/{step}"
-
-    async def _show(self, post: PostRef, view: AnswerView) -> None:
-        pause_s = 1.0
-        for left in reversed(range(UPDATE_TRIES)):
-            try:
-                await self._durable.guard()
-                await self._poster.update(self._run.workspace_id, post, view, final=True)
-            except PlatformFailure as failure:
-                if not failure.retryable or not left:
-                    raise
-                await asyncio.sleep(max(pause_s, failure.retry_after_s or 0.0))
-                pause_s *= 2
-            else:
-                return
-
     async def _answer_view(self, step: str) -> AnswerView:
         async def read() -> AnswerView:
             async with self._bench.store.reading() as session:
@@ -196,42 +151,6 @@ class Context:
             return view
 
         return await patiently(read)
-
-
-def _begun(view: AnswerView) -> AnswerView:
-    """The card of an answer that is about to be written."""
-    if view.state is AnswerState.QUEUED:
-        return AnswerView(
-            run_id=view.run_id,
-            step=view.step,
-            model=view.model,
-            state=AnswerState.WRITING,
-            text="",
-            answers_id=view.answers_id,
-            notices=view.notices,
-            demo=view.demo,
-            buttons=view.buttons,
-            created_at=view.created_at,
-        )
-    return view
-
-
-def _ref_json(ref: PostRef) -> JsonValue:
-    place = ref.place
-    return {
-        "platform": place.platform,
-        "channel": place.channel,
-        "thread": place.thread,
-        "ids": list(ref.ids),
-    }
-
-
-def _to_ref(value: JsonValue) -> PostRef:
-    if not isinstance(value, dict):
-        raise TypeError("a post reference is an object")
-    fields: Any = value
-    place = Place(platform=fields["platform"], channel=fields["channel"], thread=fields["thread"])
-    return PostRef(place=place, ids=tuple(fields["ids"]))
 
 
 def _answer_json(answer: Answer) -> JsonValue:

@@ -311,6 +311,19 @@ class NoticeRow(Row):
     __table_args__ = (Index(None, "thread_id"),)
 
 
+class PostRow(Row):
+    """One part of a post of ours on a platform, by the platform's id, and what it shows."""
+
+    __tablename__ = "post"
+    workspace_id: Mapped[str] = mapped_column(Id, ForeignKey("workspace.id"), primary_key=True)
+    channel: Mapped[str] = mapped_column(String(100), primary_key=True)
+    external_id: Mapped[str] = mapped_column(String(100), primary_key=True)
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    run_id: Mapped[str] = mapped_column(Id, ForeignKey("run.id"))
+    step: Mapped[str] = mapped_column(String(60))
+    __table_args__ = (Index(None, "run_id"),)
+
+
 class ClaimRow(Row):
     """An event that was taken in; the primary key is what makes a second delivery harmless."""
 

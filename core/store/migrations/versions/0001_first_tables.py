@@ -246,6 +246,23 @@ def upgrade() -> None:
     )
 
     op.create_table(
+        "post",
+        sa.Column("workspace_id", sa.String(length=36), nullable=False),
+        sa.Column("channel", sa.String(length=100), nullable=False),
+        sa.Column("external_id", sa.String(length=100), nullable=False),
+        sa.Column("thread_id", sa.String(length=36), nullable=False),
+        sa.Column("run_id", sa.String(length=36), nullable=False),
+        sa.Column("step", sa.String(length=60), nullable=False),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_post_run_id_run")),
+        sa.ForeignKeyConstraint(["thread_id"], ["thread.id"], name=op.f("fk_post_thread_id_thread")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspace.id"], name=op.f("fk_post_workspace_id_workspace")
+        ),
+        sa.PrimaryKeyConstraint("workspace_id", "channel", "external_id", name=op.f("pk_post")),
+    )
+    op.create_index(op.f("ix_post_run_id"), "post", ["run_id"], unique=False)
+
+    op.create_table(
         "attachment",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("workspace_id", sa.String(length=36), nullable=False),
