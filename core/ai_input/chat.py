@@ -118,7 +118,7 @@ def _omissions(selection: Selection, framing: Framing, sent: list[Message]) -> t
     counts = {
         Left.MESSAGES: selection.omitted,
         Left.ERASED_MESSAGES: selection.erased,
-        Left.UNREAD_FILES: sum(bool(file.problem) for file in files),
+        Left.UNREAD_FILES: sum(file.is_unread for file in files),
         Left.IMAGES: sum(file.is_image and file.id not in framing.images for file in files),
     }
     return tuple(Omission(what=what, count=count) for what, count in counts.items() if count)

@@ -114,9 +114,10 @@ class Framing:
         name, size = self._file_name(file), str(file.size_bytes)
         if file.is_image:
             return self._image(file, name)
-        if file.problem:
+        if file.is_unread:
             return self._say("file_not_read", file=name, size=size, reason=file.problem.replace("_", " "))
-        return self._fenced(text, self._say("attached_file", file=name, size=size), message.id, file.id)
+        what = self._say("attached_file_cut" if file.problem else "attached_file", file=name, size=size)
+        return self._fenced(text, what, message.id, file.id)
 
     def _image(self, file: Attachment, name: str) -> str:
         if file.id in self.images:

@@ -52,6 +52,11 @@ class Attachment:
         return self.media_type.startswith("image/") and not self.problem
 
     @property
+    def is_unread(self) -> bool:
+        """Nothing of it could be read. A file that was only cut has a problem and a text."""
+        return bool(self.problem) and not self.text
+
+    @property
     def readable(self) -> bool:
         return bool(self.text) or self.is_image
 

@@ -89,9 +89,9 @@ def answer_buttons(
 
 
 def unread_files(attachments: Sequence[Attachment]) -> tuple[Phrase, ...]:
-    """One line for each file of a request that no model can read."""
+    """One line for each file of a request that could not be read, or not whole."""
     return tuple(
-        Phrase(key="notice.file_not_read", fields={"name": a.name, "problem": a.problem})
+        Phrase(key="notice.file_not_read" if a.is_unread else "notice.file_cut", fields={"name": a.name})
         for a in attachments
         if a.problem
     )

@@ -363,6 +363,15 @@ def test_a_file_that_could_not_be_read_is_announced_with_the_reason() -> None:
     assert ai_input.omissions == (Omission(what=Left.UNREAD_FILES, count=1),)
 
 
+def test_a_file_that_was_cut_is_sent_as_far_as_it_was_read_and_said_to_be_cut() -> None:
+    ai_input = asked(
+        message(1, "Read", attachments=[attachment(1, name="log.txt", text="line 1", problem="cut")])
+    )
+    text = only(ai_input, Origin.ATTACHMENT).text
+    assert ": beginning of the attached file log.txt, 6 bytes; the rest was not read⟧\nline 1\n" in text
+    assert ai_input.omissions == ()
+
+
 def test_a_model_with_eyes_gets_the_images_with_the_request() -> None:
     ai_input = asked(message(1, "What is it?", attachments=[image(1, name="cat.png")]), vision=True)
     request = only(ai_input, Origin.REQUEST)
