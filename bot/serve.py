@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -67,5 +68,5 @@ async def _listen(starting: Coroutine[Any, Any, Served], host: str, port: int) -
         return await starting
     except OSError as error:
         raise ConfigurationError(
-            f"{host}:{port}", f"cannot be listened on ({error.strerror}); is promptflow running already?"
+            f"{host}:{port}", f"cannot be listened on ({os.strerror(error.errno or 0).lower()}); is promptflow running already?"
         ) from error

@@ -12,7 +12,7 @@ from core.modes import branching
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import do_lock, entry_at, find_message, length, position_of
+from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
 from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
 
@@ -106,7 +106,10 @@ async def _point_of_message(session: Session, parent: Thread, lines: list[Conver
     run = await find_run(session, parent.workspace_id, ref)
     if run is not None and run.status in ("queued", "running"):
         raise Refusal("branch_while_answering")
-    row = await find_message(session, parent.workspace_id, ref)
+    if run is not None:
+        row = await answer_of(session, parent.workspace_id, run.id)
+    else:
+        row = await find_message(session, parent.workspace_id, ref)
     if row is not None:
         for line in lines:
             position = await position_of(session, line.id, MessageId(row.root_id))

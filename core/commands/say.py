@@ -1,7 +1,9 @@
 """A person says something in a thread, or begins one."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from core.commands.services import Services, access_thread, can_see, choose_model
@@ -16,6 +18,7 @@ from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread_at
+from core.store.workspace import do_know_person
 
 MAX_FILES = 10
 
@@ -25,6 +28,18 @@ class Upload:
     name: str
     media_type: str
     data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """A message that stood in a human thread before it became ours (spec §11)."""
+
+    external_id: str
+    author_external_id: str
+    author_name: str
+    author_kind: AuthorKind
+    text: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +57,8 @@ class Said:
     mentions_other: bool = False
     """It begins by mentioning another person: kept as context, not answered."""
     uploads: tuple[Upload, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+    """What stood at a new thread's place before, oldest first: taken in as context, once."""
     model: str | None = None
     """Alias for a new thread; None takes the default."""
     locale: str | None = None
@@ -94,8 +111,9 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
         thread = await find_thread_at(session, actor.workspace_id, place) if known is None else known
         if thread is None:
             thread = await _do_begin(session, services, actor, said, place=place, model=model, text=text)
+            await do_take_in(session, services, thread, said.earlier)
         message = replace(message, thread_id=thread.id)
-        run = await _do_take_in(session, services, actor, thread, message, said, policy, uploads=said.uploads)
+        run = await _do_store(session, services, actor, thread, message, said, policy, uploads=said.uploads)
         result = SaidResult(
             thread_id=thread.id, message_id=message.id, run_id=run.id if run else None, duplicate=False
         )
@@ -179,7 +197,47 @@ async def _do_begin(
     return thread
 
 
-async def _do_take_in(
+async def do_take_in(
+    session: Session, services: Services, thread: Thread, earlier: Sequence[Earlier]
+) -> None:
+    """Put what stood at the thread's place before into its conversations, with its authors. Empty texts are skipped."""
+    lines = await conversations(session, thread.workspace_id, thread.id)
+    for said in earlier:
+        if not said.text.strip():
+            continue
+        author_id = None
+        if said.author_kind is AuthorKind.PERSON:
+            author_id = await do_know_person(
+                session,
+                thread.workspace_id,
+                external_id=said.author_external_id,
+                name=said.author_name,
+                locale=thread.locale,
+                clock=services.clock,
+            )
+        message = Message(
+            id=MessageId(services.clock.new_id()),
+            thread_id=thread.id,
+            author=Author(kind=said.author_kind, name=said.author_name, person_id=author_id),
+            text=said.text[:MAX_MESSAGE_CHARS],
+            created_at=said.created_at,
+            external_id=said.external_id,
+        )
+        key = f"message:{thread.place.channel}:{said.external_id}"
+        if await claim(session, thread.workspace_id, (key,), services.clock) is not None:
+            continue
+        await do_add_message(session, thread.workspace_id, message)
+        for line in lines:
+            await do_append(session, thread.workspace_id, line.id, message.id)
+        await settle(
+            session,
+            thread.workspace_id,
+            (key,),
+            {"thread_id": thread.id, "message_id": message.id, "run_id": None},
+        )
+
+
+async def _do_store(
     session: Session,
     services: Services,
     actor: Actor,

@@ -14,7 +14,7 @@ from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, R
 from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
 from core.ports import Window
 from core.store.claim import insert_or_ignore
-from core.store.tables import AttachmentRow, ConversationRow, EntryRow, FileRow, MessageRow
+from core.store.tables import AttachmentRow, ConversationRow, EntryRow, FileRow, MessageRow, ThreadRow
 
 WINDOW_MESSAGES = 20
 """Most messages of history that one AI input can hold (spec §4); the window never reads more."""
@@ -290,17 +290,29 @@ async def find_message(
     )
 
 
-async def find_external(
-    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, external_id: str
+async def find_external_in_channel(
+    session: AsyncSession, workspace_id: WorkspaceId, channel: str, external_id: str
 ) -> MessageRow | None:
-    """The newest version of a platform's message in a thread."""
+    """The newest version of a platform's message in a channel."""
     return await session.scalar(
         select(MessageRow)
+        .join(ThreadRow, ThreadRow.id == MessageRow.thread_id)
         .where(
             MessageRow.workspace_id == workspace_id,
             MessageRow.external_id == external_id,
-            MessageRow.thread_id == thread_id,
+            MessageRow.author_kind != AuthorKind.MODEL.value,
+            ThreadRow.channel == channel,
         )
+        .order_by(MessageRow.id.desc())
+        .limit(1)
+    )
+
+
+async def answer_of(session: AsyncSession, workspace_id: WorkspaceId, run_id: RunId) -> MessageRow | None:
+    """The newest answer that a run has stored."""
+    return await session.scalar(
+        select(MessageRow)
+        .where(MessageRow.workspace_id == workspace_id, MessageRow.run_id == run_id)
         .order_by(MessageRow.id.desc())
         .limit(1)
     )

@@ -66,6 +66,29 @@ async def do_see_person(
     return row
 
 
+async def do_know_person(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    *,
+    external_id: str,
+    name: str,
+    locale: str,
+    clock: Clock,
+) -> PersonId:
+    """The id of a person who is only mentioned: added when new, otherwise left as they are known."""
+    await session.execute(
+        insert_or_ignore(session, PersonRow).values(
+            id=clock.new_id(),
+            workspace_id=workspace_id,
+            external_id=external_id,
+            name=name,
+            locale=locale,
+            created_at=clock.now(),
+        )
+    )
+    return PersonId((await session.scalars(_person_of(workspace_id, external_id))).one().id)
+
+
 async def people(session: AsyncSession, workspace_id: WorkspaceId) -> list[PersonRow]:
     """Everyone of a workspace, first come first."""
     rows = await session.scalars(
