@@ -1,10 +1,11 @@
 """The product for tests: genuine store, engine and commands; only the model, the platform and the clock are ours."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry
 from uuid6 import uuid7
@@ -27,7 +28,7 @@ from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue, load_catalogue
-from core.ports import Done, ModelCall, ModelEvent, PostRef, Started, TextDelta
+from core.ports import Done, ModelCall, ModelEvent, Poster, PostRef, Started, TextDelta
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.migrations import migrate
@@ -244,9 +245,16 @@ def catalogue() -> Catalogue:
 
 @asynccontextmanager
 async def open_world(
-    database_url: str, engine_url: str, *, model: ScriptedModel | None = None
+    database_url: str,
+    engine_url: str,
+    *,
+    model: ScriptedModel | None = None,
+    posters: Mapping[str, Poster] = MappingProxyType({}),
 ) -> AsyncGenerator[World]:
-    """A product on these databases. Opened again on the same ones it is the same product after a restart."""
+    """A product on these databases. Opened again on the same ones it is the same product after a restart.
+
+    `posters` are those of further platforms.
+    """
     store, clock, doors, poster = Store(database_url), SteppingClock(), OpenDoors(), RecordingPoster()
     scripted, policies = model or ScriptedModel(), {}
     prompts, models = await asyncio.to_thread(load_library), catalogue()
@@ -262,7 +270,7 @@ async def open_world(
         gateway=scripted,
         models=models,
         prompts=prompts,
-        posters={PLATFORM: poster},
+        posters={PLATFORM: poster, **posters},
         policy=policy_of,
         clock=clock,
     )
