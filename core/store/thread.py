@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, func, insert, literal, or_, select, update
+from sqlalchemy import Select, and_, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import ConversationId, MessageId, PersonId, ThreadId, WorkspaceId
@@ -211,27 +211,10 @@ async def do_branch(
             )
         )
     await session.flush()
-    split_at = (
-        select(MessageRow.created_at)
-        .join(EntryRow, EntryRow.message_id == MessageRow.id)
-        .where(EntryRow.conversation_id == chosen.id, EntryRow.position == upto)
-        .scalar_subquery()
-    )
-    not_later = (
-        select(MessageRow.id)
-        .where(MessageRow.id == EntryRow.message_id, MessageRow.created_at <= split_at)
-        .exists()
-    )
     copied = await session.execute(
         insert(EntryRow).from_select(
             ["conversation_id", "position", "message_id", "workspace_id"],
-            select(ConversationRow.id, EntryRow.position, EntryRow.message_id, literal(parent.workspace_id))
-            .join(EntryRow, EntryRow.conversation_id == ConversationRow.copied_from_id)
-            .where(
-                ConversationRow.thread_id == branch.id,
-                EntryRow.position <= upto,
-                or_(EntryRow.conversation_id == chosen.id, not_later),
-            ),
+            _inherited(parent, branch, chosen=chosen, upto=upto),
         )
     )
     # Positions have no gaps, so the last one is the number copied; the index answers it without counting.
@@ -249,6 +232,32 @@ async def do_branch(
         .execution_options(synchronize_session=False)
     )
     return int(copied.rowcount)  # type: ignore[attr-defined]
+
+
+def _inherited(
+    parent: Thread, branch: Thread, *, chosen: Conversation, upto: int
+) -> Select[str, int, str, WorkspaceId]:
+    """The references that a branch begins with, one row for each entry."""
+    split_at = (
+        select(MessageRow.created_at)
+        .join(EntryRow, EntryRow.message_id == MessageRow.id)
+        .where(EntryRow.conversation_id == chosen.id, EntryRow.position == upto)
+        .scalar_subquery()
+    )
+    not_later = (
+        select(MessageRow.id)
+        .where(MessageRow.id == EntryRow.message_id, MessageRow.created_at <= split_at)
+        .exists()
+    )
+    return (
+        select(ConversationRow.id, EntryRow.position, EntryRow.message_id, literal(parent.workspace_id))
+        .join(EntryRow, EntryRow.conversation_id == ConversationRow.copied_from_id)
+        .where(
+            ConversationRow.thread_id == branch.id,
+            EntryRow.position <= upto,
+            or_(EntryRow.conversation_id == chosen.id, not_later),
+        )
+    )
 
 
 async def count_branches(session: AsyncSession, parent: Thread) -> int:
