@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 RETENTION = "engine-retention"
 RETENTION_EVERY_S = 24 * 3600.0
-STRANDED_AFTER_S = 5.0
-"""A run claimed by this process begins within milliseconds; one that has not by then was lost on the way."""
 
 
 class RunState(StrEnum):
@@ -254,10 +252,10 @@ class Engine:
 
     async def _take_over(self) -> None:
         suspects: set[str] = set()
-        looked = -STRANDED_AFTER_S
+        looked = time.monotonic()
         while True:
             await self._attempt(self._recover_dead())
-            if time.monotonic() - looked >= STRANDED_AFTER_S:
+            if time.monotonic() - looked >= self._settings.stranded_after_s:
                 looked = time.monotonic()
                 await self._attempt(self._recover_stranded(suspects))
             await asyncio.sleep(self._settings.beat_s)

@@ -25,6 +25,7 @@ from dbos import DBOS, DBOSConfig, Queue, SetEnqueueOptions, SetWorkflowID
 from dbos._core import execute_dequeued_workflow
 from dbos._utils import GlobalParams
 
+from core.domain.errors import StoreUnavailable
 from core.engine.database import Database
 from core.engine.serialiser import JsonObject, JsonSerialiser, JsonValue, normalised
 from core.engine.settings import EngineSettings
@@ -91,10 +92,13 @@ class Host:
         )
 
     async def enqueue(self, run_id: str, *, lane: str | None, args: JsonObject) -> None:
-        """Once stored the run will be executed; a second call with the same id changes nothing. No lane: batch."""
+        """Once stored the run will be executed; a second call with the same id changes nothing. No lane: batch.
+
+        Raises StoreUnavailable while the engine is not running.
+        """
         workflow = self._workflow
         if workflow is None:
-            raise RuntimeError("the engine was not started")
+            raise StoreUnavailable("the engine is not running")
 
         async def put() -> None:
             with (

@@ -32,7 +32,8 @@ class PostLedger:
     async def intend(self, key: str, *, run_id: str) -> Intent:
         def act(connection: sa.Connection) -> Intent:
             row = upsert(self._database, post).values(key=key, run_id=run_id).on_conflict_do_nothing()
-            if connection.execute(row).rowcount:
+            # Counting affected rows would not do: on Postgres the count of such an insert is unknown.
+            if connection.execute(row.returning(post.c.key)).first() is not None:
                 return Intent(fresh=True, result=None)
             kept = connection.execute(sa.select(post.c.result).where(post.c.key == key)).scalar_one()
             return Intent(fresh=False, result=None if kept is None else json.loads(kept))

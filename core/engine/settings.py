@@ -27,6 +27,8 @@ class EngineSettings:
     """A run that was begun this often and never ended, because each time its process died, is given up."""
     stop_check_s: float = 0.2
     """How often a Stop pressed in another process is looked for while runs are going on."""
+    stranded_after_s: float = 5.0
+    """A run claimed by this process begins within milliseconds; one that has not by then was lost on the way."""
     sweep_check_s: float = 1.0
     """How often due sweeps are looked for."""
 

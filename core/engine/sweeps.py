@@ -53,7 +53,7 @@ class Sweeps:
 
         def act(connection: sa.Connection) -> bool:
             first = upsert(self._database, sweep).values(name=job.name, due=now + job.every_s)
-            if connection.execute(first.on_conflict_do_nothing()).rowcount:
+            if connection.execute(first.on_conflict_do_nothing().returning(sweep.c.name)).first() is not None:
                 return True
             due = sa.and_(sweep.c.name == job.name, sweep.c.due <= now)
             return bool(
