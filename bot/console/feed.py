@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_RUNS: Final = 200
-"""Running answers whose text is remembered for pages that open in the middle of them."""
+"""Running answers of a thread, and threads with some, whose text is kept for pages that open in between."""
 
 MAX_SUBSCRIPTIONS: Final = 200
 
@@ -139,10 +139,11 @@ class Feed:
 
     def tell_text(self, thread_id: str, run_id: str, text: str) -> None:
         """An answer of the thread is written as far as `text`."""
-        writing = self._writing.setdefault(thread_id, {})
-        writing[run_id] = text
-        if len(writing) > MAX_RUNS:
-            del writing[next(iter(writing))]
+        self._writing.setdefault(thread_id, {})[run_id] = text
+        # A run that another process takes over never ends here.
+        for held in (self._writing[thread_id], self._writing):
+            if len(held) > MAX_RUNS:
+                del held[next(iter(held))]
         for subscription in self._of(thread_id):
             subscription.written(run_id, text)
 

@@ -78,7 +78,7 @@ class Forms:
         )
         made = await branch(self.services, visit.actor, request, event_key=event_key_of(form))
         self.feed.tell_change(thread_id)
-        return Outcome(location=f"/t/{made.id}")
+        return Outcome(location=f"/t/{made.id}#h-{made.id}")
 
     async def again(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         """Retry, or the same with the model that was chosen."""
@@ -154,7 +154,7 @@ class Forms:
             request = BranchRequest(thread_id=thread_id, position=command.position, name=command.rest)
             made = await branch(self.services, visit.actor, request, event_key=event_key_of(form))
             self.feed.tell_change(thread_id)
-            return Outcome(location=f"/t/{made.id}")
+            return Outcome(location=f"/t/{made.id}#h-{made.id}")
         if command.word is Word.STOP:
             await stop(self.services, visit.actor, thread_id=thread_id)
         elif command.word is Word.RENAME:

@@ -1,5 +1,9 @@
-"""The pages, drawn for a visit. A form that was refused is drawn again by the same functions, with what was typed."""
+"""The pages, drawn for a visit. A form that was refused is drawn again by the same functions, with what was typed.
 
+A thread is drawn off the event loop: the Markdown of a very long message takes up to a second.
+"""
+
+import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -62,7 +66,8 @@ class Pages:
         """A thread with its newest messages, or those before a position."""
         page = await show_thread(self.services, visit.actor, thread_id, before=before)
         channels = await list_channels(self.services, visit.actor, PLATFORM)
-        return self.renderer.thread(
+        return await asyncio.to_thread(
+            self.renderer.thread,
             page,
             visit.reader,
             **_frame(visit, channels, current=thread_id, channel=page.place.channel, back=f"/t/{thread_id}"),
@@ -74,7 +79,8 @@ class Pages:
 
     async def entries(self, visit: Visit, thread_id: str) -> str:
         """The newest entries of a thread, for a page that is open already."""
-        return self.renderer.entries(await show_thread(self.services, visit.actor, thread_id), visit.reader)
+        page = await show_thread(self.services, visit.actor, thread_id)
+        return await asyncio.to_thread(self.renderer.entries, page, visit.reader)
 
     async def tree(self, visit: Visit, current: str) -> str:
         """The side bar, for a page that is open already."""

@@ -228,7 +228,7 @@
     });
     list.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) take(button); });
     composer.elements.files.addEventListener("change", showFiles);
-    if (matchMedia("(hover: hover)").matches && !location.hash) text.focus();
+    if (matchMedia("(hover: hover)").matches && (!location.hash || location.hash.startsWith("#h-"))) text.focus({ preventScroll: true });
   }
 
   // --- earlier messages come in above, the view stays where it was
