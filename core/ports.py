@@ -1,12 +1,12 @@
 """What the core needs from outside. Few methods, none optional; every adapter passes the suites in tests/contracts."""
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
-from core.domain.ids import WorkspaceId
-from core.domain.message import Entry, Message
+from core.domain.ids import MessageId, RunId, WorkspaceId
+from core.domain.message import Cut, Entry, Message
 from core.domain.receipt import AiInput, Finish, PromptRef, Usage
 from core.domain.thread import Conversation, Place, Thread
 from core.domain.view import PostView
@@ -146,6 +146,21 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What a model said in one step of a run, for modes in which several speak."""
+
+    run_id: RunId
+    step: str
+    model: str
+    message_id: MessageId
+    text: str
+    """As people read it."""
+    data: Mapping[str, Any] | None
+    """The structured output behind the text, for steps that have one."""
+    cut: Cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """Everything one answer needs, read in one transaction."""
 
@@ -159,3 +174,14 @@ class Turn:
     vision: bool
     prompts: tuple[PromptRef, ...]
     """Prompt versions this run began with."""
+    run_id: RunId
+    line: str
+    """The line of the thread that this call belongs to."""
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    """What the thread was started with, as its mode's setup in `core.domain` reads it."""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """What this one run was asked to do beyond answering its request."""
+    spoken: tuple[Spoken, ...] = ()
+    """What models said so far in the thread's own runs, oldest first; steps that failed are missing."""
+    reviewed: tuple[Spoken, ...] = ()
+    """The answers under Cross Review, in the order in which they were named; nothing else of their thread is read."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 
@@ -26,6 +27,12 @@ class Origin(StrEnum):
     HISTORY = "history"
     ATTACHMENT = "attachment"
     REQUEST = "request"
+    BACKGROUND = "background"
+    PRIOR_CONTEXT = "prior_context"
+    SPOKEN = "spoken"
+    """What participants of the same run said before."""
+    UNDER_REVIEW = "under_review"
+    INSTRUCTION = "instruction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +94,18 @@ class AiInput:
     omissions: tuple[Omission, ...] = ()
     params: Mapping[str, float | int] = field(default_factory=dict)
     """Sampling parameters by their usual names (`temperature`, `max_tokens`)."""
+    output_schema: Mapping[str, Any] | None = None
+    """JSON Schema that the answer must satisfy; None for free text."""
 
     @property
     def sha256(self) -> str:
-        """Content hash over roles, texts, images and parameters, in order."""
-        content = {
+        """Content hash over roles, texts, images, parameters and schema, in order."""
+        content: dict[str, Any] = {
             "parts": [[p.role, p.text, [i.sha256 for i in p.images]] for p in self.parts],
             "params": dict(sorted(self.params.items())),
         }
+        if self.output_schema is not None:
+            content["schema"] = self.output_schema
         return hashlib.sha256(
             json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
         ).hexdigest()

@@ -16,6 +16,10 @@ class Mode(StrEnum):
     """How people and models work in a thread (spec §3)."""
 
     CHAT = "chat"
+    COMPARE = "compare"
+    DEBATE = "debate"
+    CODRAFT = "codraft"
+    WORKFLOW = "workflow"
 
 
 class Status(StrEnum):

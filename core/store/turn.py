@@ -38,4 +38,6 @@ async def load_turn(
         max_output_tokens=max_output_tokens,
         vision=vision,
         prompts=run.prompts,
+        run_id=run.id,
+        line=conversation.line,
     )

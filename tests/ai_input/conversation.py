@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, ThreadId, WorkspaceId
+from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
 from core.ports import Turn, Window
@@ -99,6 +99,8 @@ def turn(
         max_output_tokens=max_output_tokens,
         vision=vision,
         prompts=(),
+        run_id=RunId("r1"),
+        line=MAIN_LINE,
     )
 
 
