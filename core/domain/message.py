@@ -1,8 +1,10 @@
 """Messages and what is attached to them. Rows of both never change once stored, except when erased."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from core.domain.ids import AttachmentId, MessageId, PersonId, RunId, ThreadId
 
@@ -74,6 +76,10 @@ class Message:
     """The run that wrote it, for an answer."""
     answers_id: MessageId | None = None
     """The message it answers, for an answer."""
+    step: str = ""
+    """The step of its run that wrote it, for an answer."""
+    data: Mapping[str, Any] | None = None
+    """Structured output behind the text, where the step has one."""
     cut: Cut = Cut.NONE
     external_id: str = ""
     """Id of the platform's message; empty for answers, whose posts are recorded apart."""

@@ -96,6 +96,8 @@ class AiInput:
     """Sampling parameters by their usual names (`temperature`, `max_tokens`)."""
     output_schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must satisfy; None for free text."""
+    shared_sha256: str = ""
+    """Hash of the part that every candidate of a Compare is sent alike; empty elsewhere. No part of `sha256`."""
 
     @property
     def sha256(self) -> str:

@@ -1,8 +1,10 @@
 """A thread: one piece of work, with its mode, its place on a platform and its place under a parent."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from core.domain.ids import ConversationId, MessageId, PersonId, ThreadId, WorkspaceId
 
@@ -60,6 +62,8 @@ class Thread:
     branch_reason: str
     status: Status
     created_at: datetime
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    """What its mode was started with; empty for Chat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

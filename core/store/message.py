@@ -37,6 +37,8 @@ def to_message(row: MessageRow, attachments: Sequence[Attachment] = ()) -> Messa
         attachments=tuple(attachments),
         run_id=RunId(row.run_id) if row.run_id else None,
         answers_id=MessageId(row.answers_id) if row.answers_id else None,
+        step=row.step,
+        data=row.data,
         cut=Cut(row.cut),
         external_id=row.external_id,
         erased=row.erased,
@@ -81,6 +83,8 @@ async def do_add_message(
             external_id=message.external_id,
             run_id=message.run_id,
             answers_id=message.answers_id,
+            step=message.step,
+            data=dict(message.data) if message.data is not None else None,
             cut=message.cut.value,
             has_attachments=bool(message.attachments),
             erased=False,
@@ -153,12 +157,15 @@ async def do_place_answer(
     """Put an answer right behind the message it answers, in place of an earlier answer to it; returns its position.
 
     Messages that people wrote meanwhile move behind it, so that each is answered in its turn. When the message it
-    answers was taken out, the answer goes to the end.
+    answers was taken out, the answer goes where that stood.
     """
     await do_lock(session, conversation_id)
     asked = await position_of(session, conversation_id, request_root_id)
     if asked is None:
-        return await do_append(session, workspace_id, conversation_id, answer_id)
+        asked = await _last_before(session, conversation_id, request_root_id)
+        await _do_shift(session, conversation_id, above=asked, by=1)
+        await _do_put(session, workspace_id, conversation_id, asked + 1, answer_id)
+        return asked + 1
     following = await session.scalar(
         select(MessageRow)
         .join(EntryRow, EntryRow.message_id == MessageRow.id)
@@ -170,6 +177,20 @@ async def do_place_answer(
         await _do_shift(session, conversation_id, above=asked, by=1)
         await _do_put(session, workspace_id, conversation_id, asked + 1, answer_id)
     return asked + 1
+
+
+async def _last_before(session: AsyncSession, conversation_id: ConversationId, root_id: MessageId) -> int:
+    """Position of the last entry before the first message of a person that came after `root_id`."""
+    later = await session.scalar(
+        select(func.min(EntryRow.position))
+        .join(MessageRow, MessageRow.id == EntryRow.message_id)
+        .where(
+            EntryRow.conversation_id == conversation_id,
+            MessageRow.author_kind == AuthorKind.PERSON.value,
+            MessageRow.root_id > root_id,
+        )
+    )
+    return later - 1 if later else await length(session, conversation_id)
 
 
 async def do_replace(

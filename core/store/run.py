@@ -1,8 +1,9 @@
 """Runs: what is to be done, is being done, or was done in a thread."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -30,6 +31,8 @@ class Run:
     requested_by: PersonId
     failure: Phrase | None
     created_at: datetime
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """What the run was asked to do beyond answering its request."""
 
 
 def to_run(row: RunRow) -> Run:
@@ -46,6 +49,7 @@ def to_run(row: RunRow) -> Run:
         requested_by=PersonId(row.requested_by),
         failure=Phrase(key=row.failure["key"], fields=row.failure["fields"]) if row.failure else None,
         created_at=row.created_at,
+        args=row.args,
     )
 
 
@@ -62,6 +66,7 @@ async def do_add_run(session: AsyncSession, run: Run) -> None:
             model=run.model,
             prompts=[{"name": p.name, "version": p.version, "sha256": p.sha256} for p in run.prompts],
             requested_by=run.requested_by,
+            args=dict(run.args),
             failure=None,
             created_at=run.created_at,
             finished_at=None,

@@ -131,6 +131,8 @@ class ThreadRow(Row):
     branch_name: Mapped[str] = mapped_column(String(300))
     branch_reason: Mapped[str] = mapped_column(Text)
     status: Mapped[str] = mapped_column(String(20))
+    setup: Mapped[dict[str, Any]]
+    """What its mode was started with; read by the mode's setup in core.domain."""
     created_at: Mapped[datetime]
     __table_args__ = (
         UniqueConstraint("workspace_id", "channel", "place"),
@@ -171,6 +173,10 @@ class MessageRow(Row):
     run_id: Mapped[str | None] = mapped_column(Id, ForeignKey("run.id"))
     answers_id: Mapped[str | None] = mapped_column(Id)
     """Root id of the message it answers."""
+    step: Mapped[str] = mapped_column(String(60))
+    """The step of its run that wrote it; empty for people's messages."""
+    data: Mapped[dict[str, Any] | None]
+    """Structured output behind the text, where the step has one."""
     cut: Mapped[str] = mapped_column(String(20))
     has_attachments: Mapped[bool]
     erased: Mapped[bool]
@@ -223,6 +229,40 @@ class AttachmentRow(Row):
     __table_args__ = (Index(None, "message_id"),)
 
 
+class ArtifactRow(Row):
+    """A named result of a thread. A branch has rows of its own for what it inherited."""
+
+    __tablename__ = "artifact"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    name: Mapped[str] = mapped_column(String(120))
+    kind: Mapped[str] = mapped_column(String(10))
+    created_at: Mapped[datetime]
+    __table_args__ = (UniqueConstraint("thread_id", "name"),)
+
+
+class ArtifactVersionRow(Row):
+    __tablename__ = "artifact_version"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    artifact_id: Mapped[str] = mapped_column(Id, ForeignKey("artifact.id"))
+    number: Mapped[int]
+    text: Mapped[str] = mapped_column(Text)
+    sha256: Mapped[str] = mapped_column(String(64))
+    author_kind: Mapped[str] = mapped_column(String(10))
+    author_id: Mapped[str | None] = mapped_column(Id)
+    author_name: Mapped[str] = mapped_column(String(200))
+    reason: Mapped[str] = mapped_column(Text)
+    message_id: Mapped[str | None] = mapped_column(Id)
+    receipt_id: Mapped[str | None] = mapped_column(Id)
+    source_thread_id: Mapped[str | None] = mapped_column(Id)
+    source_artifact_id: Mapped[str | None] = mapped_column(Id)
+    source_version_id: Mapped[str | None] = mapped_column(Id)
+    created_at: Mapped[datetime]
+    __table_args__ = (UniqueConstraint("artifact_id", "number"), Index(None, "message_id"))
+
+
 class RunRow(Row):
     __tablename__ = "run"
     id: Mapped[str] = mapped_column(Id, primary_key=True)
@@ -236,6 +276,8 @@ class RunRow(Row):
     model: Mapped[str] = mapped_column(String(100))
     prompts: Mapped[list[Any]]
     """Prompt versions the run began with: name, version, sha256."""
+    args: Mapped[dict[str, Any]]
+    """What the run was asked to do beyond answering its request."""
     requested_by: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
     failure: Mapped[dict[str, Any] | None]
     """Phrase of why it ended without an answer: key and fields."""
@@ -272,6 +314,9 @@ class ReceiptRow(Row):
     cost_usd: Mapped[float | None]
     finish: Mapped[str] = mapped_column(String(20))
     failure: Mapped[str] = mapped_column(String(30))
+    output_schema: Mapped[dict[str, Any] | None]
+    shared_sha256: Mapped[str] = mapped_column(String(64))
+    """Hash of the part that all candidates of a Compare were sent alike; empty elsewhere."""
     reasoning: Mapped[str] = mapped_column(Text)
     duration_s: Mapped[float]
     erased: Mapped[bool]

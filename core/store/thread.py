@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from core.domain.ids import ConversationId, MessageId, PersonId, ThreadId, WorkspaceId
 from core.domain.thread import Conversation, Mode, Place, Status, Thread
 from core.ports import Clock
+from core.store.claim import insert_or_ignore
 from core.store.tables import ConversationRow, EntryRow, MessageRow, RunRow, ThreadRow
 
 OPEN_RUN = ("queued", "running")
@@ -31,6 +32,7 @@ def to_thread(row: ThreadRow) -> Thread:
         branch_reason=row.branch_reason,
         status=Status(row.status),
         created_at=row.created_at,
+        setup=row.setup,
     )
 
 
@@ -69,10 +71,10 @@ async def find_thread_at(session: AsyncSession, workspace_id: WorkspaceId, place
     return to_thread(row) if row else None
 
 
-async def do_add_thread(session: AsyncSession, thread: Thread) -> None:
-    """Store a thread. Raises IntegrityError when its place already has one."""
-    session.add(
-        ThreadRow(
+async def do_add_thread(session: AsyncSession, thread: Thread) -> bool:
+    """Store a thread; False when its place already has one, which another message may have begun just now."""
+    added = await session.execute(
+        insert_or_ignore(session, ThreadRow).values(
             id=thread.id,
             workspace_id=thread.workspace_id,
             platform=thread.place.platform,
@@ -90,10 +92,11 @@ async def do_add_thread(session: AsyncSession, thread: Thread) -> None:
             branch_name=thread.branch_name,
             branch_reason=thread.branch_reason,
             status=thread.status.value,
+            setup=dict(thread.setup),
             created_at=thread.created_at,
         )
     )
-    await session.flush()
+    return bool(added.rowcount)  # type: ignore[attr-defined]
 
 
 async def do_open_at(

@@ -125,6 +125,7 @@ def upgrade() -> None:
         sa.Column("branch_name", sa.String(length=300), nullable=False),
         sa.Column("branch_reason", sa.Text(), nullable=False),
         sa.Column("status", sa.String(length=20), nullable=False),
+        sa.Column("setup", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("status IN ('active', 'adopt_pending', 'adopted')", name=op.f("ck_thread_status")),
         sa.CheckConstraint("(depth = 0) = (parent_id IS NULL)", name=op.f("ck_thread_depth_of_parent")),
@@ -146,6 +147,21 @@ def upgrade() -> None:
         op.f("ix_thread_workspace_id_channel"), "thread", ["workspace_id", "channel"], unique=False
     )
 
+    op.create_table(
+        "artifact",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("workspace_id", sa.String(length=36), nullable=False),
+        sa.Column("thread_id", sa.String(length=36), nullable=False),
+        sa.Column("name", sa.String(length=120), nullable=False),
+        sa.Column("kind", sa.String(length=10), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["thread_id"], ["thread.id"], name=op.f("fk_artifact_thread_id_thread")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspace.id"], name=op.f("fk_artifact_workspace_id_workspace")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_artifact")),
+        sa.UniqueConstraint("thread_id", "name", name=op.f("uq_artifact_thread_id_name")),
+    )
     op.create_table(
         "conversation",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -183,6 +199,35 @@ def upgrade() -> None:
     op.create_index(op.f("ix_notice_thread_id"), "notice", ["thread_id"], unique=False)
 
     op.create_table(
+        "artifact_version",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("workspace_id", sa.String(length=36), nullable=False),
+        sa.Column("artifact_id", sa.String(length=36), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("sha256", sa.String(length=64), nullable=False),
+        sa.Column("author_kind", sa.String(length=10), nullable=False),
+        sa.Column("author_id", sa.String(length=36), nullable=True),
+        sa.Column("author_name", sa.String(length=200), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("message_id", sa.String(length=36), nullable=True),
+        sa.Column("receipt_id", sa.String(length=36), nullable=True),
+        sa.Column("source_thread_id", sa.String(length=36), nullable=True),
+        sa.Column("source_artifact_id", sa.String(length=36), nullable=True),
+        sa.Column("source_version_id", sa.String(length=36), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["artifact_id"], ["artifact.id"], name=op.f("fk_artifact_version_artifact_id_artifact")
+        ),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspace.id"], name=op.f("fk_artifact_version_workspace_id_workspace")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_artifact_version")),
+        sa.UniqueConstraint("artifact_id", "number", name=op.f("uq_artifact_version_artifact_id_number")),
+    )
+    op.create_index(op.f("ix_artifact_version_message_id"), "artifact_version", ["message_id"], unique=False)
+
+    op.create_table(
         "run",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("workspace_id", sa.String(length=36), nullable=False),
@@ -193,6 +238,7 @@ def upgrade() -> None:
         sa.Column("request_id", sa.String(length=36), nullable=True),
         sa.Column("model", sa.String(length=100), nullable=False),
         sa.Column("prompts", sa.JSON(), nullable=False),
+        sa.Column("args", sa.JSON(), nullable=False),
         sa.Column("requested_by", sa.String(length=36), nullable=False),
         sa.Column("failure", sa.JSON(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -226,6 +272,8 @@ def upgrade() -> None:
         sa.Column("external_id", sa.String(length=100), nullable=False),
         sa.Column("run_id", sa.String(length=36), nullable=True),
         sa.Column("answers_id", sa.String(length=36), nullable=True),
+        sa.Column("step", sa.String(length=60), nullable=False),
+        sa.Column("data", sa.JSON(), nullable=True),
         sa.Column("cut", sa.String(length=20), nullable=False),
         sa.Column("has_attachments", sa.Boolean(), nullable=False),
         sa.Column("erased", sa.Boolean(), nullable=False),
@@ -328,6 +376,8 @@ def upgrade() -> None:
         sa.Column("cost_usd", sa.Double(), nullable=True),
         sa.Column("finish", sa.String(length=20), nullable=False),
         sa.Column("failure", sa.String(length=30), nullable=False),
+        sa.Column("output_schema", sa.JSON(), nullable=True),
+        sa.Column("shared_sha256", sa.String(length=64), nullable=False),
         sa.Column("reasoning", sa.Text(), nullable=False),
         sa.Column("duration_s", sa.Double(), nullable=False),
         sa.Column("erased", sa.Boolean(), nullable=False),
@@ -373,7 +423,7 @@ def upgrade() -> None:
 
 GUARDS = (
     ("audit", "", "audit rows are never changed"),
-    ("message", "NOT NEW.erased", "message rows are never changed"),
+    ("message", "NOT (NEW.erased AND NEW.text = '')", "message rows are never changed"),
     ("receipt_part", "NEW.text <> ''", "receipt parts are never changed"),
 )
 
