@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, choose_model
+from core.commands.services import Services, access_thread, choose_model, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
 from core.domain.policy import Action, Actor
@@ -61,7 +61,7 @@ async def answer_again(
         )
         await do_add_run(session, run)
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
-    await services.engine.enqueue(run.id, lane=thread.id, args={"workspace_id": actor.workspace_id})
+    await enqueue(services, run)
     return run.id
 
 
@@ -80,7 +80,7 @@ async def _asked(session: Session, thread: Thread, ref: str) -> Asked:
     for line in await conversations(session, thread.workspace_id, thread.id):
         if await position_of(session, line.id, run.request_id) is not None:
             return Asked(conversation_id=line.id, request_id=run.request_id, model=run.model)
-    raise Refusal("request_gone")
+    raise Refusal("request_gone" if run.thread_id == thread.id else "answer_not_found")
 
 
 async def keep_answer(services: Services, actor: Actor, message_id: str, *, event_key: str) -> ThreadId:
@@ -89,7 +89,9 @@ async def keep_answer(services: Services, actor: Actor, message_id: str, *, even
         found = await find_message(session, actor.workspace_id, message_id)
     if found is None or found.answers_id is None:
         raise Refusal("answer_not_found")
-    thread = await access_thread(services, actor, Action.ANSWER_AGAIN, found.thread_id)
+    thread = await access_thread(
+        services, actor, Action.ANSWER_AGAIN, found.thread_id, unknown="answer_not_found"
+    )
     async with services.store.writing() as session:
         if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
             return thread.id
@@ -111,7 +113,13 @@ async def stop(
         run = await find_run(session, actor.workspace_id, run_id) if run_id else None
     if run_id and run is None:
         raise Refusal("answer_not_found")
-    thread = await access_thread(services, actor, Action.STOP, run.thread_id if run else thread_id or "")
+    thread = await access_thread(
+        services,
+        actor,
+        Action.STOP,
+        run.thread_id if run else thread_id or "",
+        unknown="answer_not_found" if run else "thread_not_found",
+    )
     async with services.store.reading() as session:
         runs = await open_runs(session, actor.workspace_id, thread.id)
     told = [r for r in runs if r.request_id and (run is None or r.id == run.id)]

@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread
+from core.commands.services import Services, access_thread, enqueue
+from core.commands.text import FULL_WIDTH_DIGITS
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId, ThreadId
 from core.domain.policy import Action, Actor
 from core.domain.thread import MAX_DEPTH, TITLE_CHARS, Conversation, Place, Status, Thread
+from core.files.charset import clean
 from core.i18n import text
 from core.modes import branching
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
-from core.store.run import Run, do_add_run, find_run, open_runs
+from core.store.run import OPEN, Run, do_add_run, find_run, open_runs
 from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
 
 REASON_CHARS = 500
@@ -47,7 +49,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
     Its place on the platform is opened by a run of its own; until then `place.thread` is empty.
     """
     parent = await access_thread(services, actor, Action.BRANCH, request.thread_id)
-    name, reason = " ".join(request.name.split()), request.reason.strip()
+    name, reason = " ".join(clean(request.name).split()), clean(request.reason).strip()
     if len(name) > TITLE_CHARS:
         raise Refusal("name_too_long", had=len(name), limit=TITLE_CHARS)
     if len(reason) > REASON_CHARS:
@@ -57,7 +59,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         if earlier is not None:
             return await _found(session, actor, earlier["thread_id"])
         if parent.depth >= MAX_DEPTH:
-            above = " › ".join(t.branch_name or t.title for t in await chain(session, parent))
+            above = " › ".join(t.title for t in await chain(session, parent))
             raise Refusal("branch_too_deep", limit=MAX_DEPTH, chain=above)
         for line in await conversations(session, actor.workspace_id, parent.id):
             await do_lock(session, line.id)
@@ -69,7 +71,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         )
         run = await _do_announce(session, services, actor, parent, new)
         await settle(session, actor.workspace_id, (event_key,), {"thread_id": new.id})
-    await services.engine.enqueue(run.id, lane=new.id, args={"workspace_id": actor.workspace_id})
+    await enqueue(services, run)
     return new
 
 
@@ -92,7 +94,9 @@ async def _point(session: Session, parent: Thread, request: BranchRequest) -> Po
 
 def _position(given: str | int, last: int) -> int:
     """A position as a person typed it, or a Refusal that names what is allowed."""
-    typed = str(given).strip().lstrip("#")
+    if not last:
+        raise Refusal("position_in_empty")
+    typed = str(given).strip().lstrip("#＃").translate(FULL_WIDTH_DIGITS)
     # int() alone would take "1_0" and digits with a sign; a person who types that means something else.
     if not (typed.isascii() and typed.isdigit()) or len(typed) > len(str(last)) + 1:
         raise Refusal("position_invalid", given=typed[:20], last=last)
@@ -104,7 +108,7 @@ def _position(given: str | int, last: int) -> int:
 
 async def _point_of_message(session: Session, parent: Thread, lines: list[Conversation], ref: str) -> Point:
     run = await find_run(session, parent.workspace_id, ref)
-    if run is not None and run.status in ("queued", "running"):
+    if run is not None and run.thread_id == parent.id and run.status in OPEN:
         raise Refusal("branch_while_answering")
     if run is not None:
         row = await answer_of(session, parent.workspace_id, run.id)
@@ -146,12 +150,13 @@ async def _do_announce(
     session: Session, services: Services, actor: Actor, parent: Thread, new: Thread
 ) -> Run:
     """The note in the parent, the audit record, and the run that opens the branch on the platform."""
+    note = branching.note(new)
     await do_notice(
         session,
         actor.workspace_id,
         parent.id,
-        "notice.branched",
-        {"name": new.branch_name, "position": new.split_position},
+        note.key,
+        note.fields,
         clock=services.clock,
         link=new.id,
     )
@@ -162,7 +167,6 @@ async def _do_announce(
         action="branch",
         subject_id=new.id,
         clock=services.clock,
-        reason=new.branch_reason,
         details={
             "parent": parent.id,
             "message": new.split_message_id,

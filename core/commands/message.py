@@ -7,10 +7,20 @@ from core.domain.errors import Refusal
 from core.domain.ids import MessageId, PersonId
 from core.domain.message import MAX_MESSAGE_CHARS, Message
 from core.domain.policy import Action, Actor, Subject, authorise
-from core.domain.thread import Thread
+from core.domain.thread import Conversation, Thread
+from core.files.charset import clean
 from core.store.audit import do_audit
 from core.store.claim import claim, settle
-from core.store.message import do_add_message, do_remove, do_replace, find_message, with_attachments
+from core.store.database import Session
+from core.store.message import (
+    do_add_message,
+    do_lock,
+    do_remove,
+    do_replace,
+    entry_at,
+    find_message,
+    position_of,
+)
 from core.store.run import open_runs
 from core.store.tables import MessageRow
 from core.store.thread import conversations, find_thread
@@ -23,7 +33,7 @@ async def edit_message(
 
     Branches that copied the old version keep it, and so do receipts. Raises Refusal.
     """
-    text = text.strip()
+    text = clean(text).strip()
     if not text:
         raise Refusal("empty_message")
     if len(text) > MAX_MESSAGE_CHARS:
@@ -33,14 +43,11 @@ async def edit_message(
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
             return MessageId(earlier["message_id"])
-        old = (await with_attachments(session, [row]))[0]
+        old, lines = await _standing(session, thread, row)
         new = _next_version(services, old, text)
         await do_add_message(session, actor.workspace_id, new, root_id=MessageId(row.root_id))
-        stands = False
-        for line in await conversations(session, actor.workspace_id, thread.id):
-            stands = await do_replace(session, line.id, old.id, new.id) or stands
-        if not stands:
-            raise Refusal("message_not_found")
+        for line in lines:
+            await do_replace(session, line.id, old.id, new.id)
         await do_audit(
             session,
             actor.workspace_id,
@@ -65,11 +72,9 @@ async def delete_message(services: Services, actor: Actor, message_id: str, *, e
     async with services.store.writing() as session:
         if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
             return
-        stood = False
-        for line in await conversations(session, actor.workspace_id, thread.id):
-            stood = await do_remove(session, line.id, MessageId(row.id)) or stood
-        if not stood:
-            raise Refusal("message_not_found")
+        old, lines = await _standing(session, thread, row)
+        for line in lines:
+            await do_remove(session, line.id, old.id)
         await do_audit(
             session,
             actor.workspace_id,
@@ -77,11 +82,26 @@ async def delete_message(services: Services, actor: Actor, message_id: str, *, e
             action="delete_message",
             subject_id=row.root_id,
             clock=services.clock,
+            details={"message": old.id},
         )
         runs = await open_runs(session, actor.workspace_id, thread.id)
     for run in runs:
         if run.request_id == row.root_id:
             await services.engine.request_stop(run.id)
+
+
+async def _standing(session: Session, thread: Thread, row: MessageRow) -> tuple[Message, list[Conversation]]:
+    """The version of a message that stands in its thread now, and where; a page may have shown an older one."""
+    standing: Message | None = None
+    lines = await conversations(session, thread.workspace_id, thread.id)
+    for line in lines:
+        await do_lock(session, line.id)
+        position = await position_of(session, line.id, MessageId(row.root_id))
+        entry = await entry_at(session, line.id, position) if position else None
+        standing = entry.message if entry else standing
+    if standing is None:
+        raise Refusal("message_not_found")
+    return standing, lines
 
 
 async def _access(services: Services, actor: Actor, message_id: str) -> tuple[MessageRow, Thread]:
@@ -90,7 +110,8 @@ async def _access(services: Services, actor: Actor, message_id: str) -> tuple[Me
         thread = await find_thread(session, actor.workspace_id, row.thread_id) if row else None
     if row is None or thread is None:
         raise Refusal("message_not_found")
-    visible = await can_see(services, actor, thread.place.platform, thread.place.channel)
-    subject = Subject(visible=visible, author_id=PersonId(row.author_id) if row.author_id else None)
+    if not await can_see(services, actor, thread.place.platform, thread.place.channel):
+        raise Refusal("message_not_found")
+    subject = Subject(visible=True, author_id=PersonId(row.author_id) if row.author_id else None)
     authorise(actor, Action.EDIT_MESSAGE, subject, services.policy(actor.workspace))
     return row, thread

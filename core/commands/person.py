@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.commands.services import Services
 from core.domain.ids import PersonId, WorkspaceId
 from core.domain.policy import Actor
+from core.files.charset import clean
 from core.i18n import nearest
 from core.store.tables import PersonRow, WorkspaceRow
 from core.store.workspace import do_add_workspace, do_see_person, find_person, find_workspace
@@ -36,7 +37,7 @@ class PersonSeen:
 
 async def identify(services: Services, seen: PersonSeen) -> Actor:
     """The actor for a person, who is registered when new and renamed when the platform has another name now."""
-    place, locale, name = seen.workspace, nearest(seen.locale), seen.name[:NAME_CHARS]
+    place, locale, name = seen.workspace, nearest(seen.locale), clean(seen.name)[:NAME_CHARS]
     async with services.store.reading() as session:
         workspace = await find_workspace(session, place.platform, place.external_id)
         person = (

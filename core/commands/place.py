@@ -43,5 +43,5 @@ async def message_at(services: Services, actor: Actor, channel: str, external_id
         found = Found(thread_id=ThreadId(post.thread_id), ref=post.run_id)
     else:
         raise Refusal("message_not_ours")
-    await access_thread(services, actor, Action.READ, found.thread_id)
+    await access_thread(services, actor, Action.READ, found.thread_id, unknown="message_not_ours")
     return found

@@ -14,7 +14,7 @@ async def show_ai_input(services: Services, actor: Actor, receipt_id: str) -> Re
         receipt = await load_receipt(session, actor.workspace_id, receipt_id)
     if receipt is None:
         raise Refusal("receipt_not_found")
-    await access_thread(services, actor, Action.READ, receipt.thread_id)
+    await access_thread(services, actor, Action.READ, receipt.thread_id, unknown="receipt_not_found")
     return to_receipt_view(receipt)
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from core.commands.services import Services, access_thread, can_see, choose_model
+from core.commands.services import Services, access_thread, can_see, choose_model, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread, title_from
+from core.files.charset import clean
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
@@ -21,6 +22,7 @@ from core.store.thread import conversations, do_add_conversation, do_add_thread,
 from core.store.workspace import do_know_person
 
 MAX_FILES = 10
+FILE_NAME_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     A message outside our threads counts only with a mention. Raises Refusal and StoreUnavailable; in both cases
     nothing was stored.
     """
-    text = said.text.strip()
+    text = clean(said.text).strip()
     if not text and not said.uploads:
         raise Refusal("empty_message")
     if len(text) > MAX_MESSAGE_CHARS:
@@ -110,8 +112,11 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
             return _again(earlier)
         thread = await find_thread_at(session, actor.workspace_id, place) if known is None else known
         if thread is None:
-            thread = await _do_begin(session, services, actor, said, place=place, model=model, text=text)
-            await do_take_in(session, services, thread, said.earlier)
+            thread, is_new = await _do_begin(
+                session, services, actor, said, place=place, model=model, text=text
+            )
+            if is_new:
+                await do_take_in(session, services, thread, said.earlier)
         message = replace(message, thread_id=thread.id)
         run = await _do_store(session, services, actor, thread, message, said, policy, uploads=said.uploads)
         result = SaidResult(
@@ -119,7 +124,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
         )
         await settle(session, actor.workspace_id, keys, _remember(result))
     if run is not None:
-        await services.engine.enqueue(run.id, lane=thread.id, args={"workspace_id": actor.workspace_id})
+        await enqueue(services, run)
     return result
 
 
@@ -141,7 +146,7 @@ async def _message(services: Services, actor: Actor, said: Said) -> Message:
         attachments.append(
             Attachment(
                 id=AttachmentId(services.clock.new_id()),
-                name=upload.name[:300],
+                name=clean(upload.name)[:FILE_NAME_CHARS],
                 media_type=read.media_type,
                 size_bytes=len(upload.data),
                 sha256=hashlib.sha256(upload.data).hexdigest(),
@@ -169,14 +174,15 @@ async def _do_begin(
     place: Place,
     model: str,
     text: str,
-) -> Thread:
+) -> tuple[Thread, bool]:
+    """The new thread; or the one that another message to the same place began meanwhile, and False."""
     thread_id = ThreadId(services.clock.new_id())
     thread = Thread(
         id=thread_id,
         workspace_id=actor.workspace_id,
         place=place if place.thread else replace(place, thread=thread_id),
         mode=Mode.CHAT,
-        title=title_from(text) or said.uploads[0].name,
+        title=title_from(text or clean(said.uploads[0].name)),
         owner_id=actor.person_id,
         locale=said.locale or actor.locale,
         parent_id=None,
@@ -189,12 +195,16 @@ async def _do_begin(
         status=Status.ACTIVE,
         created_at=services.clock.now(),
     )
-    await do_add_thread(session, thread)
+    if not await do_add_thread(session, thread):
+        other = await find_thread_at(session, actor.workspace_id, thread.place)
+        if other is None:
+            raise LookupError("a place is taken by no thread")
+        return other, False
     line = Conversation(
         id=ConversationId(services.clock.new_id()), thread_id=thread_id, line=MAIN_LINE, model=model
     )
     await do_add_conversation(session, actor.workspace_id, line)
-    return thread
+    return thread, True
 
 
 async def do_take_in(
@@ -219,7 +229,7 @@ async def do_take_in(
             id=MessageId(services.clock.new_id()),
             thread_id=thread.id,
             author=Author(kind=said.author_kind, name=said.author_name, person_id=author_id),
-            text=said.text[:MAX_MESSAGE_CHARS],
+            text=clean(said.text)[:MAX_MESSAGE_CHARS],
             created_at=said.created_at,
             external_id=said.external_id,
         )

@@ -1,9 +1,10 @@
 """What commands work with, and the checks that every command begins with."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from core.domain.errors import Refusal
+from core.domain.errors import Refusal, StoreUnavailable
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
 from core.engine.engine import Engine
@@ -12,7 +13,10 @@ from core.llm.catalogue import Catalogue
 from core.ports import ChannelAccess, Clock
 from core.prompts.registry import PromptLibrary
 from core.store.database import Store
+from core.store.run import Run
 from core.store.thread import find_thread
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,17 +40,29 @@ async def can_see(services: Services, actor: Actor, platform: str, channel: str)
     return access is not None and await access.can_see(actor.workspace_id, channel, actor.external_id)
 
 
-async def access_thread(services: Services, actor: Actor, action: Action, thread_id: str) -> Thread:
-    """The thread, when the actor may do `action` to it now; raises Refusal (unknown and forbidden look the same)."""
+async def access_thread(
+    services: Services, actor: Actor, action: Action, thread_id: str, *, unknown: str = "thread_not_found"
+) -> Thread:
+    """The thread, when the actor may do `action` to it now; raises Refusal.
+
+    Unknown and forbidden look the same: `unknown` is what whoever asks for something in the thread is told of a
+    thing that is not there.
+    """
     async with services.store.reading() as session:
         thread = await find_thread(session, actor.workspace_id, thread_id)
-    if thread is None:
-        raise Refusal("thread_not_found")
-    visible = await can_see(services, actor, thread.place.platform, thread.place.channel)
-    authorise(
-        actor, action, Subject(visible=visible, owner_id=thread.owner_id), services.policy(actor.workspace)
-    )
+    if thread is None or not await can_see(services, actor, thread.place.platform, thread.place.channel):
+        raise Refusal(unknown)
+    subject = Subject(visible=True, owner_id=thread.owner_id)
+    authorise(actor, action, subject, services.policy(actor.workspace))
     return thread
+
+
+async def enqueue(services: Services, run: Run) -> None:
+    """Hand a stored run to the engine. Where that fails it is left to the sweep: what was stored stays promised."""
+    try:
+        await services.engine.enqueue(run.id, lane=run.thread_id, args={"workspace_id": run.workspace_id})
+    except StoreUnavailable:
+        log.warning("a run was stored and not enqueued; the sweep picks it up", extra={"run_id": run.id})
 
 
 def allowed_models(services: Services, policy: Policy) -> tuple[str, ...]:

@@ -34,20 +34,24 @@ def parse_command(text: str) -> TextCommand | None:
     `branch` may be followed by a position, with or without `#`, and a name. Words are recognised in lower and upper
     case, full-width slashes and digits count like the usual ones.
     """
-    stripped = text.strip().removeprefix("/").removeprefix("／").strip()
-    head, _, rest = stripped.partition(" ")
+    head, rest = _cut(text.strip().removeprefix("/").removeprefix("／"))
     try:
         word = Word(head.lower())
     except ValueError:
         return None
-    rest = rest.strip()
     if word is not Word.BRANCH:
         return TextCommand(word=word, rest=rest)
-    first, _, name = rest.partition(" ")
-    digits = first.lstrip("#").translate(FULL_WIDTH_DIGITS)
-    if first and digits.lstrip("-+").isdigit():
-        return TextCommand(word=word, position=digits, rest=name.strip())
+    first, name = _cut(rest)
+    digits = first.lstrip("#＃").translate(FULL_WIDTH_DIGITS)
+    if digits.lstrip("-+").isdigit():
+        return TextCommand(word=word, position=digits, rest=name)
     return TextCommand(word=word, rest=rest)
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """The first word and the rest; any white space divides them, the full-width space of Japanese keyboards too."""
+    words = text.split(maxsplit=1)
+    return (words[0], words[1].strip()) if len(words) > 1 else (text.strip(), "")
 
 
 FULL_WIDTH_DIGITS = {ord("０") + n: str(n) for n in range(10)}

@@ -5,6 +5,7 @@ from collections import defaultdict
 from core.commands.services import Services, access_thread, can_see
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
+from core.domain.message import Entry
 from core.domain.policy import Action, Actor
 from core.domain.thread import TITLE_CHARS, Thread
 from core.domain.view import (
@@ -16,7 +17,9 @@ from core.domain.view import (
     ThreadItem,
     ThreadPage,
 )
+from core.files.charset import clean
 from core.store.audit import do_audit, notices
+from core.store.message import entry_at
 from core.store.page import load_branch_header, read_stretch, to_notice_view
 from core.store.thread import chain, conversations, do_rename, list_threads, thread_channels
 from core.store.workspace import channels_by_id
@@ -84,6 +87,7 @@ async def show_thread(
         line = (await conversations(session, thread.workspace_id, thread.id))[0]
         stretch = await read_stretch(session, thread, line, actor, before=before, limit=PAGE_ENTRIES)
         notes = [to_notice_view(row) for row in await notices(session, thread.workspace_id, thread.id)]
+        next_page = await entry_at(session, line.id, before) if before else None
         header = (
             await load_branch_header(session, thread) if thread.parent_id and not stretch.earlier else None
         )
@@ -101,7 +105,9 @@ async def show_thread(
         parent_id=thread.parent_id,
         parent_title=parent.title if parent else "",
         chain=tuple(each.title for each in above),
-        items=_with_notices(stretch.items, notes, header, first_page=not stretch.earlier),
+        items=_with_notices(
+            stretch.items, notes, header, first_page=not stretch.earlier, next_page=next_page
+        ),
         earlier=stretch.earlier,
         can_rename=thread.owner_id == actor.person_id or actor.is_admin,
     )
@@ -113,13 +119,19 @@ def _with_notices(
     header: BranchHeaderView | None,
     *,
     first_page: bool,
+    next_page: Entry | None,
 ) -> tuple[PageItem, ...]:
-    """Entries in their own order, each notice before the first entry that is younger; old ones on the first page."""
+    """Entries in their own order, each notice before the first entry that is younger.
+
+    A notice stands on one page only: from the page's first entry up to `next_page`, the first entry after it.
+    """
     merged: list[PageItem] = [header] if header else []
     waiting = list(notes)
     if items and not first_page:
         oldest = items[0].created_at
         waiting = [n for n in waiting if not (n.created_at and oldest and n.created_at < oldest)]
+    if next_page is not None:
+        waiting = [n for n in waiting if n.created_at and n.created_at < next_page.message.created_at]
     for item in items:
         while (
             waiting and waiting[0].created_at and item.created_at and waiting[0].created_at < item.created_at
@@ -131,7 +143,7 @@ def _with_notices(
 
 async def rename(services: Services, actor: Actor, thread_id: str, title: str) -> None:
     """Give a thread another title. Raises Refusal."""
-    title = " ".join(title.split())
+    title = " ".join(clean(title).split())
     if not title:
         raise Refusal("empty_title")
     if len(title) > TITLE_CHARS:

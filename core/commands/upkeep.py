@@ -1,9 +1,9 @@
 """What is done on a schedule: runs that the engine never heard of, and content past its retention."""
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from core.commands.services import Services
+from core.commands.services import Services, enqueue
 from core.domain.ids import WorkspaceId
 from core.domain.view import Phrase
 from core.engine.engine import RunState
@@ -30,7 +30,7 @@ async def pick_up_left_behind(services: Services) -> None:
         state = await services.engine.state(run.id)
         if state is None:
             log.info("enqueueing a run that was left behind", extra={"run_id": run.id})
-            await services.engine.enqueue(run.id, lane=run.thread_id, args={"workspace_id": run.workspace_id})
+            await enqueue(services, run)
         elif state in (RunState.FINISHED, RunState.FAILED):
             log.warning("a run had ended without its row", extra={"run_id": run.id})
             async with services.store.writing() as session:
@@ -53,7 +53,14 @@ async def apply_retention(services: Services) -> None:
         if days is None:
             continue
         before = services.clock.now() - timedelta(days=days)
-        async with services.store.writing() as session:
-            count = await do_blank_old_receipts(session, WorkspaceId(workspace.id), before)
-        if count:
-            log.info("blanked %d receipts past retention", count)
+        while await _blanked(services, WorkspaceId(workspace.id), before):
+            pass
+
+
+async def _blanked(services: Services, workspace_id: WorkspaceId, before: datetime) -> int:
+    """A bounded piece in a transaction of its own, so that people's messages are not kept waiting."""
+    async with services.store.writing() as session:
+        count = await do_blank_old_receipts(session, workspace_id, before)
+    if count:
+        log.info("blanked %d receipts past retention", count)
+    return count

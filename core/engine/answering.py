@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.ai_input.estimate import estimate_tokens
-from core.domain.errors import ModelFailure, PlatformFailure, Refusal
+from core.domain.errors import FailureKind, ModelFailure, PlatformFailure, Refusal
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Author, AuthorKind, Cut, Message
+from core.domain.policy import Policy
 from core.domain.receipt import AiInput, Finish, Receipt, Usage
 from core.domain.view import AnswerState, AnswerView, Phrase
 from core.engine.bench import Bench, patiently
 from core.engine.run import DurableRun
 from core.engine.stopping import Stopped
+from core.files.charset import clean
 from core.llm.catalogue import Model
 from core.modes.context import Answer, Builder
 from core.ports import Done, ModelCall, PostRef, ReasoningDelta, TextDelta, Turn
@@ -52,6 +54,12 @@ class Heard:
         if self.done is not None:
             return self.done.finish
         return Finish.STOPPED if self.stopped else Finish.FAILED
+
+    @property
+    def cut(self) -> Cut:
+        if self.failure is not None and self.failure.kind is FailureKind.CONTENT_POLICY:
+            return Cut.CONTENT_POLICY
+        return CUTS.get(self.finish, Cut.NONE)
 
 
 class LivePost:
@@ -108,7 +116,9 @@ class Answering:
         try:
             turn, ai_input = await patiently(lambda: self._prepare(build))
         except Refusal as refusal:
-            return await self._refuse(refusal)
+            return await self._end_without_call("failed", refusal)
+        if self._durable.stopping.is_set():
+            return await self._end_without_call("stopped")
         model = self._bench.models.models[turn.model]
         started = asyncio.get_running_loop().time()
         heard = await self._listen(turn, ai_input, view)
@@ -120,18 +130,16 @@ class Answering:
             row = await find_step(session, self._run.workspace_id, self._run.id, self._step)
             if row is not None:
                 return await self._stored(session, row)
-            await do_mark(
+            open_still = await do_mark(
                 session, self._run.workspace_id, self._run.id, "running", now=self._bench.clock.now()
             )
-        return None
+        return None if open_still else self._nothing(Finish.FAILED, "")
 
     async def _prepare(self, build: Builder) -> tuple[Turn, AiInput]:
         """The turn as stored now and its AI input. Raises Refusal when it must not be sent."""
-        model = self._bench.models.models.get(self._run.model)
-        if model is None:
-            raise Refusal(
-                "unknown_model", model=self._run.model, allowed=", ".join(self._bench.models.models)
-            )
+        # Before the session: a second connection asked for while holding one can starve many lanes at once.
+        policy = await self._bench.policy(self._run.workspace_id)
+        model = self._model(policy)
         async with self._bench.store.reading() as session:
             turn = await load_turn(
                 session,
@@ -143,11 +151,22 @@ class Answering:
             if turn is None:
                 raise Refusal("request_gone")
             ai_input = build(turn, self._bench.prompts)
-            await self._check_budget(session, model, ai_input)
+            await self._check_budget(session, policy, model, ai_input)
         return turn, ai_input
 
-    async def _check_budget(self, session: AsyncSession, model: Model, ai_input: AiInput) -> None:
-        policy = await self._bench.policy(self._run.workspace_id)
+    def _model(self, policy: Policy) -> Model:
+        allowed = [
+            a
+            for a in self._bench.models.models
+            if policy.allowed_models is None or a in policy.allowed_models
+        ]
+        if self._run.model not in allowed:
+            raise Refusal("unknown_model", model=self._run.model, allowed=", ".join(allowed))
+        return self._bench.models.models[self._run.model]
+
+    async def _check_budget(
+        self, session: AsyncSession, policy: Policy, model: Model, ai_input: AiInput
+    ) -> None:
         month = self._bench.clock.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         expected = model.cost_usd(ai_input.estimate_tokens, 0) or 0.0
         for code, budget, person in (
@@ -162,27 +181,33 @@ class Answering:
                     code, budget=round(budget, 2), spent=round(spent, 4), expected=round(expected, 4)
                 )
 
-    async def _refuse(self, refusal: Refusal) -> Answer:
+    async def _end_without_call(self, status: str, refusal: Refusal | None = None) -> Answer:
+        """The run ends and nothing was sent, so there is no receipt either."""
+        failure = Phrase(key=f"refusal.{refusal.code}", fields=refusal.fields) if refusal else None
+
         async def write() -> None:
             async with self._bench.store.writing() as session:
                 await do_mark(
                     session,
                     self._run.workspace_id,
                     self._run.id,
-                    "failed",
+                    status,
                     now=self._bench.clock.now(),
-                    failure=Phrase(key=f"refusal.{refusal.code}", fields=refusal.fields),
+                    failure=failure,
                 )
 
         await patiently(write)
+        return self._nothing(Finish.FAILED if refusal else Finish.STOPPED, refusal.code if refusal else "")
+
+    def _nothing(self, finish: Finish, failure: str) -> Answer:
         return Answer(
             step=self._step,
             message_id=None,
             receipt_id=None,
             text="",
-            finish=Finish.FAILED,
+            finish=finish,
             cut=Cut.NONE,
-            failure=refusal.code,
+            failure=failure,
         )
 
     async def _listen(self, turn: Turn, ai_input: AiInput, view: AnswerView) -> Heard:
@@ -201,7 +226,7 @@ class Answering:
             showing = tasks.create_task(live.keep_showing())
             result = await self._durable.unless_stopped(self._hear(call, heard, live))
             showing.cancel()
-        heard.stopped = isinstance(result, Stopped)
+        heard.stopped = isinstance(result, Stopped) and heard.done is None
         return heard
 
     async def _hear(self, call: ModelCall, heard: Heard, live: LivePost) -> None:
@@ -234,7 +259,7 @@ class Answering:
         self, turn: Turn, ai_input: AiInput, model: Model, heard: Heard, duration_s: float
     ) -> Answer:
         """Answer, receipt, usage and the end of the run, all or nothing."""
-        text = "".join(heard.text)
+        text = clean("".join(heard.text))
         finish, now = heard.finish, self._bench.clock.now()
         message_id = MessageId(self._bench.clock.new_id()) if text.strip() else None
         async with self._bench.store.writing() as session:
@@ -250,7 +275,7 @@ class Answering:
                     created_at=now,
                     run_id=self._run.id,
                     answers_id=self._run.request_id,
-                    cut=CUTS.get(finish, Cut.NONE),
+                    cut=heard.cut,
                 )
                 await do_add_message(session, self._run.workspace_id, message)
                 await do_place_answer(
@@ -274,7 +299,7 @@ class Answering:
                 usage=heard.done.usage if heard.done else _usage_so_far(model, ai_input, heard),
                 finish=finish,
                 failure=heard.failure.kind.value if heard.failure else "",
-                reasoning="".join(heard.reasoning),
+                reasoning=clean("".join(heard.reasoning)),
                 duration_s=duration_s,
                 created_at=now,
             )
@@ -287,7 +312,7 @@ class Answering:
             receipt_id=receipt.id,
             text=text if message_id else "",
             finish=finish,
-            cut=CUTS.get(finish, Cut.NONE) if message_id else Cut.NONE,
+            cut=heard.cut if message_id else Cut.NONE,
             failure=receipt.failure,
         )
 

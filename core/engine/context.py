@@ -20,6 +20,7 @@ from core.engine.posting import Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes import RUNS
+from core.modes.branching import note
 from core.modes.context import Answer, Builder
 from core.ports import PostRef
 from core.store.page import load_answer_view, load_branch_header
@@ -116,13 +117,7 @@ class Context:
             return parent
 
         async def view() -> NoticeView:
-            fields: dict[str, str | int | float] = {
-                "name": branch.branch_name,
-                "position": branch.split_position,
-            }
-            return NoticeView(
-                phrase=Phrase(key="notice.branched", fields=fields), link=branch.id, link_place=branch.place
-            )
+            return NoticeView(phrase=note(branch), link=branch.id, link_place=branch.place)
 
         await self._posting.post(step, await patiently(read), view)
 

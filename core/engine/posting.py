@@ -29,7 +29,9 @@ class Posting:
         self._run = run
 
     async def post(self, step: str, thread: Thread, view: MakeView) -> PostRef:
-        """Post into a thread, exactly once. Raises PlatformFailure."""
+        """Post into a thread, exactly once. Raises PlatformFailure, also for a thread that has no place yet."""
+        if not thread.place.thread:
+            raise PlatformFailure("thread_not_open", retryable=False)
         poster = self._bench.posters[thread.place.platform]
 
         async def send() -> JsonValue:

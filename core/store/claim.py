@@ -24,8 +24,10 @@ async def claim(
         values = {"workspace_id": workspace_id, "key": key, "result": {}, "created_at": clock.now()}
         taken = await session.execute(insert_or_ignore(session, ClaimRow).values(values))
         if not taken.rowcount:  # type: ignore[attr-defined]
-            row = await session.get_one(ClaimRow, (workspace_id, key))
-            return row.result
+            settled = (await session.get_one(ClaimRow, (workspace_id, key))).result
+            # The other identities that came with it lead to the same from now on.
+            await settle(session, workspace_id, keys[: keys.index(key)], settled)
+            return settled
     return None
 
 

@@ -25,6 +25,9 @@ from core.domain.errors import StoreUnavailable
 WRITE_DEADLINE_S = 2.0
 """A write that does not start by then is refused, so that the platform sends its event again (architecture §1)."""
 
+STATEMENT_DEADLINE_S = 30.0
+"""On Postgres a statement that takes longer is given up; copying a branch of 100,000 messages takes a few seconds."""
+
 Session = AsyncSession
 """One unit of work; commands hold it and hand it to the functions of the store."""
 
@@ -48,10 +51,9 @@ class Store:
             self._reader = _sqlite_engine(self.url, begin="BEGIN", pool_size=READERS)
             self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pool_size=1)
         else:
-            self._reader = create_async_engine(
-                self.url, pool_size=CONNECTIONS, max_overflow=0, pool_pre_ping=True
-            )
-            self._writer = self._reader
+            self._writer = _postgres_engine(self.url)
+            # One snapshot for all statements of a session: positions that one of them found hold for the next.
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
         self._read_session = async_sessionmaker(self._reader, expire_on_commit=False)
         self._write_session = async_sessionmaker(self._writer, expire_on_commit=False)
 
@@ -99,9 +101,9 @@ class Store:
             raise StoreUnavailable("no answer in time") from None
 
     async def close(self) -> None:
-        await self._reader.dispose()
-        if self._writer is not self._reader:
-            await self._writer.dispose()
+        await self._writer.dispose()
+        if self.is_sqlite:
+            await self._reader.dispose()
 
 
 _OUT_OF_ORDER = frozenset({OperationalError, InterfaceError, DatabaseError})
@@ -110,12 +112,12 @@ _OUT_OF_ORDER = frozenset({OperationalError, InterfaceError, DatabaseError})
 
 @asynccontextmanager
 async def _translated() -> AsyncGenerator[None]:
-    """Turn a driver's trouble into StoreUnavailable; violated constraints pass through to who expects them."""
+    """Turn a driver's trouble into StoreUnavailable. Violated constraints are bugs and pass, without the row."""
     try:
         yield
     except DBAPIError as trouble:
         if type(trouble) not in _OUT_OF_ORDER:
-            raise
+            raise type(trouble)(None, None, type(trouble.orig or trouble)(_reason(trouble))) from None
         raise StoreUnavailable(_reason(trouble)) from None
     except PoolTimeout:
         raise StoreUnavailable("no free connection in time") from None
@@ -124,6 +126,30 @@ async def _translated() -> AsyncGenerator[None]:
 def _reason(trouble: DBAPIError) -> str:
     """The driver's own first line without the statement and its values, which hold people's content."""
     return str(trouble.orig).splitlines()[0] if trouble.orig else type(trouble).__name__
+
+
+def _postgres_engine(url: str) -> AsyncEngine:
+    # Errors must not carry what people wrote.
+    engine = create_async_engine(
+        url,
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        pool_timeout=WRITE_DEADLINE_S,
+        pool_pre_ping=True,
+        hide_parameters=True,
+        connect_args={"connect_timeout": int(WRITE_DEADLINE_S)},
+    )
+
+    def on_connect(connection: Any, _record: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute("SET TIME ZONE 'UTC'")
+        cursor.execute(f"SET lock_timeout = '{int(WRITE_DEADLINE_S * 1000)}ms'")
+        cursor.execute(f"SET statement_timeout = '{int(STATEMENT_DEADLINE_S)}s'")
+        cursor.close()
+        connection.commit()
+
+    event.listen(engine.sync_engine, "connect", on_connect)
+    return engine
 
 
 def _sqlite_engine(url: str, *, begin: str, pool_size: int) -> AsyncEngine:

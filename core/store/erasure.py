@@ -15,6 +15,7 @@ from core.store.tables import (
     AttachmentRow,
     FileRow,
     MessageRow,
+    NoticeRow,
     PersonRow,
     ReceiptPartRow,
     ReceiptRow,
@@ -22,6 +23,10 @@ from core.store.tables import (
 )
 
 ERASED_NAME = "—"
+ERASED_FILE = "erased"
+"""Stands as the problem of a file whose content was erased."""
+
+BLANKED_AT_ONCE = 500
 IN_BULK = {"synchronize_session": False}
 
 
@@ -53,6 +58,7 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(title=ERASED_NAME, branch_name="", branch_reason="")
         .execution_options(**IN_BULK)
     )
+    await _do_blank_notices(session, workspace_id, person_id)
     await session.execute(
         update(PersonRow)
         .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
@@ -62,12 +68,23 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
     return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
 
 
+async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
+    """A parent's line about a branch holds the name that the person gave it."""
+    theirs = select(ThreadRow.id).where(
+        ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id
+    )
+    for notice in await session.scalars(
+        select(NoticeRow).where(NoticeRow.workspace_id == workspace_id, NoticeRow.link_id.in_(theirs))
+    ):
+        notice.fields = {**notice.fields, "name": ERASED_NAME}
+
+
 async def _do_blank_receipts(session: AsyncSession, workspace_id: WorkspaceId, written: object) -> int:
     holds = select(ReceiptPartRow.receipt_id).where(ReceiptPartRow.message_id.in_(written))  # type: ignore[arg-type]
     marked = await session.execute(
         update(ReceiptRow)
         .where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.id.in_(holds))
-        .values(erased=True)
+        .values(erased=True, reasoning="")
         .execution_options(**IN_BULK)
     )
     await session.execute(
@@ -85,10 +102,12 @@ async def _do_blank_attachments(session: AsyncSession, workspace_id: WorkspaceId
     blanked = await session.execute(
         update(AttachmentRow)
         .where(AttachmentRow.workspace_id == workspace_id, mine)
-        .values(text="", name=ERASED_NAME, sha256="", problem="erased")
+        .values(text="", name=ERASED_NAME, problem=ERASED_FILE)
         .execution_options(**IN_BULK)
     )
-    still_used = select(AttachmentRow.sha256).where(AttachmentRow.workspace_id == workspace_id)
+    still_used = select(AttachmentRow.sha256).where(
+        AttachmentRow.workspace_id == workspace_id, AttachmentRow.problem != ERASED_FILE
+    )
     await session.execute(
         delete(FileRow)
         .where(
@@ -102,23 +121,29 @@ async def _do_blank_attachments(session: AsyncSession, workspace_id: WorkspaceId
 
 
 async def do_blank_old_receipts(session: AsyncSession, workspace_id: WorkspaceId, before: datetime) -> int:
-    """Blank the texts of receipts older than the workspace's retention; hashes, tokens and cost stay."""
-    old = select(ReceiptRow.id).where(
-        ReceiptRow.workspace_id == workspace_id, ReceiptRow.created_at < before, ReceiptRow.erased.is_(False)
+    """Blank the texts of receipts older than the workspace's retention; hashes, tokens and cost stay.
+
+    Returns how many it was, at most 500 at a time; 0 when nothing is left to do.
+    """
+    old = select(ReceiptRow.id).where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.created_at < before)
+    # Not by the mark: of a receipt that is marked for one person's sake, other parts may still hold text.
+    full = list(
+        await session.scalars(
+            select(ReceiptPartRow.receipt_id)
+            .where(ReceiptPartRow.receipt_id.in_(old), ReceiptPartRow.text != "")
+            .distinct()
+            .limit(BLANKED_AT_ONCE)
+        )
     )
     await session.execute(
         update(ReceiptPartRow)
-        .where(ReceiptPartRow.receipt_id.in_(old))
+        .where(ReceiptPartRow.receipt_id.in_(full))
         .values(text="", images=[])
         .execution_options(**IN_BULK)
     )
     marked = await session.execute(
         update(ReceiptRow)
-        .where(
-            ReceiptRow.workspace_id == workspace_id,
-            ReceiptRow.created_at < before,
-            ReceiptRow.erased.is_(False),
-        )
+        .where(ReceiptRow.id.in_(full))
         .values(erased=True, reasoning="")
         .execution_options(**IN_BULK)
     )

@@ -1,5 +1,6 @@
 """What a thread shows, read from its rows: every card can be drawn again at any time."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -166,7 +167,9 @@ async def read_stretch(
     limit: int,
 ) -> Stretch:
     """The last `limit` entries before position `before` (or the end), with the answers that are not kept."""
-    last = await length(session, conversation.id) if before is None else before - 1
+    last = await length(session, conversation.id)
+    if before is not None:
+        last = min(last, before - 1)
     first = max(1, last - limit + 1)
     entries = await entries_between(session, conversation.id, first, last)
     roots = await _roots(session, entries)
@@ -178,29 +181,33 @@ async def read_stretch(
     )
     kept_runs = set(written_by)
     runs = {run.id: run for run in [*own_runs, *await runs_by_id(session, thread.workspace_id, written_by)]}
-    others: dict[str, list[AnswerView]] = {}
+    requests = {roots[e.message.id]: e.message for e in entries if not e.message.is_answer}
+    others: dict[str, list[AnswerView]] = defaultdict(list)
     for run in own_runs:
         if run.id not in kept_runs and run.request_id:
-            view = await _other_answer(session, run, receipts.get(run.id), entries, roots)
-            others.setdefault(run.request_id, []).append(view)
+            view = await _other_answer(session, run, receipts.get(run.id), requests)
+            others[run.request_id].append(view)
     items: list[MessageView | AnswerView] = []
-    for entry in entries:
-        if entry.message.is_answer:
-            run = runs[RunId(entry.message.run_id or "")]
+    for entry, following in zip(entries, [*entries[1:], None], strict=True):
+        message = entry.message
+        if message.is_answer:
+            run = runs[RunId(message.run_id or "")]
             items.append(
                 to_answer_view(
                     run,
-                    message=entry.message,
+                    message=message,
                     receipt=receipts.get(run.id),
                     position=entry.position,
-                    request=None,
+                    request=requests.get(message.answers_id or ""),
                 )
             )
+            items += [a for a in others[message.answers_id or ""] if a.run_id > run.id]
         else:
-            items.append(
-                _message_view(thread, entry, reader, edited=roots[entry.message.id] != entry.message.id)
-            )
-            items += others.get(roots[entry.message.id], [])
+            root = roots[message.id]
+            items.append(_message_view(thread, entry, reader, edited=root != message.id))
+            # All answers to a message stand in the order in which they were asked for.
+            kept = following.message.run_id if following and following.message.answers_id == root else None
+            items += [a for a in others[root] if kept is None or a.run_id < kept]
     return Stretch(items=tuple(items), earlier=first - 1 if entries else 0)
 
 
@@ -214,14 +221,13 @@ async def _other_answer(
     session: AsyncSession,
     run: Run,
     receipt: ReceiptRow | None,
-    entries: Sequence[Entry],
-    roots: Mapping[str, str],
+    requests: Mapping[str, Message],
 ) -> AnswerView:
     message = None
     if receipt and receipt.answer_id:
         row = await find_message(session, run.workspace_id, receipt.answer_id)
         message = (await with_attachments(session, [row]))[0] if row else None
-    request = next((e.message for e in entries if roots[e.message.id] == run.request_id), None)
+    request = requests.get(run.request_id or "")
     return to_answer_view(run, message=message, receipt=receipt, position=None, request=request)
 
 
