@@ -196,6 +196,16 @@ _READY_MADE: Final = (
     ),
 )
 
+_USUAL_KEYS: Final = MappingProxyType(
+    {
+        **{model.id.partition("/")[0]: model.api_key_env for model in _READY_MADE},
+        "cohere": "COHERE_API_KEY",
+        "groq": "GROQ_API_KEY",
+        "openrouter": "OPENROUTER_API_KEY",
+    }
+)
+"""Where the key of a provider usually is; used unless the file names another place or another address."""
+
 _ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _TRAINING: Final = ("yes", "no", "unknown")
@@ -270,7 +280,8 @@ class _Reader:
             )
         values = {key: self._value(alias, key, value) for key, value in table.items()}
         known = next((m for m in _READY_MADE if m.id == values["id"] and "api_base" not in values), None)
-        base = known if known is not None else Model(alias=alias, id="")
+        usual = "" if "api_base" in values else _USUAL_KEYS.get(values["id"].partition("/")[0], "")
+        base = known if known is not None else Model(alias=alias, id="", api_key_env=usual)
         return self._checked(replace(base, alias=alias, **values), values)
 
     def _checked(self, model: Model, values: Mapping[str, object]) -> Model:

@@ -21,6 +21,7 @@ _QUOTA_WORDS: Final = (
     "credit balance",
     "billing_hard_limit",
 )
+_KEY_WORDS: Final = ("api key not valid", "api_key_invalid")
 _POLICY_WORDS: Final = (
     "content_filter",
     "content management policy",
@@ -122,7 +123,8 @@ def _verdict(names: set[str], words: str, status: int) -> FailureKind | None:
         return FailureKind.QUOTA
     if "RateLimitError" in names or status == 429 or (not status and "rate_limit" in words):
         return FailureKind.RATE_LIMITED
-    if names & {"AuthenticationError", "PermissionDeniedError"} or status in (401, 403):
+    refused = status == 400 and any(w in words for w in _KEY_WORDS)
+    if refused or names & {"AuthenticationError", "PermissionDeniedError"} or status in (401, 403):
         return FailureKind.AUTH
     if "NotFoundError" in names or status == 404:
         return FailureKind.MODEL_NOT_FOUND

@@ -167,7 +167,8 @@ class Gateway:
             self._metrics.retries.labels(model.alias).inc()
             attempt += 1
             await asyncio.sleep(pause_s)
-            await self._link.wait_ready(end_at - loop.time())
+            if not await self._link.wait_ready(end_at - loop.time()):
+                raise ModelFailure(FailureKind.INTERRUPTED, retryable=True)
 
     async def _request(self, model: Model, call: ModelCall, deadlines: Deadlines) -> WorkerCall:
         key = self._env.get(model.api_key_env, "")

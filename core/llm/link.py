@@ -141,7 +141,9 @@ class WorkerLink:
         self._env = env
         self._exchanges: dict[int, Exchange] = {}
         self._last_id = 0
-        self._up = asyncio.Event()
+        self._settled = asyncio.Event()
+        """Set while the worker is up, and for good once it is not to come back."""
+        self._closing = False
         self._writer: asyncio.StreamWriter | None = None
         self._keeper: asyncio.Task[None] | None = None
         self.process: asyncio.subprocess.Process | None = None
@@ -153,7 +155,7 @@ class WorkerLink:
 
     @property
     def ready(self) -> bool:
-        return self._up.is_set()
+        return self._writer is not None
 
     def start(self) -> None:
         """Begin to start the worker, in the background. Starting twice is starting once."""
@@ -161,7 +163,9 @@ class WorkerLink:
             self._keeper = asyncio.create_task(self._keep(), name="model worker")
 
     async def close(self) -> None:
-        """End the worker and whatever it is doing; calls in flight end as interrupted."""
+        """End the worker for good, and whatever it is doing; calls in flight end as interrupted."""
+        self._closing = True
+        self._settled.set()
         if self._keeper is not None:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
@@ -170,12 +174,10 @@ class WorkerLink:
 
     async def wait_ready(self, limit_s: float) -> bool:
         """Whether the worker takes calls, or comes to do so within `limit_s`."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
-                await self._up.wait()
-        except TimeoutError:
-            return False
-        return True
+                await self._settled.wait()
+        return self.ready
 
     async def call(self, request: WorkerCall) -> Exchange:
         """The call, on its way to the provider. Without a worker it fails at once, as one whose worker died."""
@@ -245,7 +247,7 @@ class WorkerLink:
         self.import_s = json.loads(first)["import_s"]
         self.starts += 1
         self._writer = writer
-        self._up.set()
+        self._settled.set()
         with suppress(ConnectionError):
             while line := await self._line(reader, writer):
                 self._take(json.loads(line))
@@ -273,8 +275,9 @@ class WorkerLink:
 
     def _lost(self) -> None:
         """The worker is gone: every call in it is interrupted."""
-        self._up.clear()
         self._writer = None
+        if not self._closing:
+            self._settled.clear()
         left, self._exchanges = self._exchanges, {}
         now = asyncio.get_running_loop().time()
         for exchange in left.values():
@@ -320,6 +323,8 @@ async def _spawn(*arguments: str, env: Mapping[str, str], **options: Any) -> asy
         env=dict(env),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        # A Ctrl-C at the terminal is for the parent, which still needs the worker to finish what is under way.
+        start_new_session=True,
         **options,
     )
 

@@ -31,7 +31,7 @@ _OWN_INTERFACE: Final = frozenset(
     }
 )
 _NO_KEY: Final = "none"
-"""Sent where a server wants no key, so that nobody goes looking for one in the environment."""
+"""Sent to a server of one's own that wants no key, because the OpenAI interface cannot do without one."""
 
 
 def worker_call(model: Model, call: ModelCall, *, key: str, timeout_s: float) -> WorkerCall:
@@ -39,7 +39,7 @@ def worker_call(model: Model, call: ModelCall, *, key: str, timeout_s: float) ->
     return WorkerCall(
         model=provider_model(model),
         api_base=model.api_base,
-        api_key=key or _NO_KEY,
+        api_key=key or (_NO_KEY if model.api_base else ""),
         messages=tuple(_message(part, call.images) for part in call.ai_input.parts),
         params=call.ai_input.params,
         stream=model.streaming,

@@ -41,7 +41,7 @@ IMPORT_ENV: Final = {
 
 # Interfaces whose chunks are read as the provider sent them. litellm's wrapper around them makes up a finish reason
 # and a usage that never came, hides the model id that answered, drops refusals, and costs ten times the CPU.
-AS_SENT: Final = frozenset({"hosted_vllm", "openai"})
+AS_SENT: Final = frozenset({"anthropic", "gemini", "hosted_vllm", "openai"})
 
 Send = Callable[[Mapping[str, object]], None]
 
@@ -88,6 +88,7 @@ class Reading:
         self._outlet = outlet
         self._splitter = ThinkSplitter()
         self.finish = ""
+        self.believes_finish = True
         self.usage: dict[str, int] | None = None
         self.model = ""
 
@@ -95,8 +96,13 @@ class Reading:
         """Take in a chunk and its delta, or a whole response and its message: both have the same fields."""
         self.model = self.model or str(getattr(chunk, "model", None) or "")
         usage = getattr(chunk, "usage", None)
-        if usage is not None and getattr(usage, "prompt_tokens", None):
-            self.usage = {"input": int(usage.prompt_tokens), "output": int(usage.completion_tokens or 0)}
+        if usage is not None:
+            # Some report the input at the beginning and the output at the end.
+            before = self.usage or {"input": 0, "output": 0}
+            self.usage = {
+                "input": max(before["input"], int(usage.prompt_tokens or 0)),
+                "output": max(before["output"], int(usage.completion_tokens or 0)),
+            }
         if part is None:
             return
         if reasoning := getattr(part, "reasoning_content", None):
@@ -105,6 +111,11 @@ class Reading:
         for text in (getattr(part, "content", None), getattr(part, "refusal", None)):
             if text:
                 self._hand_on(self._splitter.feed(str(text)))
+
+    def end_with(self, reason: str) -> None:
+        """Take in a finish reason, unless it is empty or one that the library makes up."""
+        if reason and (self.believes_finish or reason != "stop"):
+            self.finish = reason
 
     def end(self) -> None:
         self._hand_on(self._splitter.finish())
@@ -166,7 +177,7 @@ class Worker:
             model=order["model"],
             messages=order["messages"],
             api_base=order["api_base"] or None,
-            api_key=order["api_key"],
+            api_key=order["api_key"] or None,
             stream=streaming,
             timeout=order["timeout_s"],
             max_retries=0,
@@ -176,11 +187,11 @@ class Worker:
             **order["params"],
         )
         if streaming:
-            await self._read_stream(response, reading, as_sent=order["model"].partition("/")[0] in AS_SENT)
+            await self._read_stream(response, reading, order["model"].partition("/")[0])
         else:
             choice = response.choices[0] if response.choices else None
             reading.take(response, choice.message if choice else None)
-            reading.finish = str(choice.finish_reason or "") if choice else ""
+            reading.end_with(str(choice.finish_reason or "") if choice else "")
         reading.end()
         if not reading.finish:
             kind = FailureKind.INTERRUPTED if outlet.begun else FailureKind.EMPTY
@@ -192,15 +203,16 @@ class Worker:
             "cost_usd": self._cost_usd(order, reading.usage),
         }
 
-    async def _read_stream(self, response: Any, reading: Reading, *, as_sent: bool) -> None:
+    async def _read_stream(self, response: Any, reading: Reading, provider: str) -> None:
         try:
-            async for chunk in response.completion_stream if as_sent else response:
+            stream = await _as_sent(response, reading, provider) if provider in AS_SENT else response
+            async for chunk in stream:
                 # Between the chunks as sent stand litellm's own remarks about lines that hold none.
                 choices = getattr(chunk, "choices", None)
                 choice = choices[0] if choices else None
                 reading.take(chunk, choice.delta if choice else None)
-                if choice is not None and choice.finish_reason:
-                    reading.finish = str(choice.finish_reason)
+                if choice is not None:
+                    reading.end_with(str(choice.finish_reason or ""))
                 # A burst of buffered chunks would otherwise keep the loop from every other call for seconds.
                 await asyncio.sleep(0)
         finally:
@@ -220,6 +232,31 @@ class Worker:
         except Exception:  # noqa: BLE001 - its errors for unmapped models have no common class
             return None
         return sum(prices) or None
+
+
+async def _as_sent(response: Any, reading: Reading, provider: str) -> Any:
+    """The chunks behind litellm's wrapper; for some providers the request only leaves here."""
+    if response.completion_stream is None:
+        await response.fetch_stream()
+    if provider == "gemini":
+        _watch_google(response.completion_stream, reading)
+    return response.completion_stream
+
+
+def _watch_google(stream: Any, reading: Reading) -> None:
+    """Make `reading` believe a finish reason only once Google has named one.
+
+    Its iterator says `stop` for each chunk that has none, so that a broken answer would pass for a whole one.
+    """
+    parse = stream.chunk_parser
+    reading.believes_finish = False
+
+    def watched(chunk: Mapping[str, Any]) -> Any:
+        if any(candidate.get("finishReason") for candidate in chunk.get("candidates") or ()):
+            reading.believes_finish = True
+        return parse(chunk)
+
+    stream.chunk_parser = watched
 
 
 def _resident_bytes() -> int:

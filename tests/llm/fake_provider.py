@@ -1,6 +1,7 @@
 """An OpenAI-compatible provider on a real socket that behaves, or misbehaves, as the name of the model says.
 
-It speaks a little of Anthropic's Messages interface too; those behaviours are registered as `messages-NAME`.
+It speaks a little of Anthropic's and of Google's interface too; those behaviours are registered as `messages-NAME`
+and `gemini-NAME`.
 
 It keeps what it was sent and which streams are open, so that a test sees what a real provider would have seen. Its
 error bodies repeat the key and the messages, as some providers do.
@@ -53,6 +54,7 @@ class FakeProvider:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/v1/messages", self._answer)
+        app.router.add_post("/v1/models/{name}:streamGenerateContent", self._answer)
         # With cancellation, a handler ends when its client goes away; that is how `open` falls.
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -78,9 +80,7 @@ class FakeProvider:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        model = body["model"]
-        if request.path.endswith("/messages"):
-            model = f"messages-{model}"
+        model = _behaviour_name(request, body)
         key = request.headers.get("authorization", "")
         now = asyncio.get_running_loop().time()
         self.requests.append({**body, "authorization": key, "arrived_at": now})
@@ -94,6 +94,12 @@ class FakeProvider:
         finally:
             self.open[model] -= 1
             self._closed.set()
+
+
+def _behaviour_name(request: web.Request, body: dict[str, Any]) -> str:
+    if name := request.match_info.get("name"):
+        return f"gemini-{name}"
+    return f"messages-{body['model']}" if request.path.endswith("/messages") else str(body["model"])
 
 
 class Stream:
@@ -483,5 +489,49 @@ async def messages_stall(stream: Stream) -> web.StreamResponse:
     return stream.response
 
 
+BEHAVIOURS["messages-claude-haiku-4-5-20251001"] = messages_fine
 _refusing("messages-401", 401, "authentication_error", "invalid x-api-key")
 _refusing("messages-529", 529, "overloaded_error", "Overloaded")
+
+
+# --- Google's interface ---------------------------------------------------------------------------------------------
+
+
+async def _gemini_words(stream: Stream, *words: str, finish: str = "") -> None:
+    for number, word in enumerate(words, start=1):
+        candidate: dict[str, object] = {"content": {"parts": [{"text": word}], "role": "model"}, "index": 0}
+        if finish and number == len(words):
+            candidate["finishReason"] = finish
+        usage = {"promptTokenCount": 40, "candidatesTokenCount": 5, "totalTokenCount": 45}
+        event = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2026-11-30"}
+        await stream.send(f"data: {json.dumps(event)}")
+
+
+@behaviour("gemini-fine")
+async def gemini_fine(stream: Stream) -> web.StreamResponse:
+    await _gemini_words(stream, *WORDS, finish="STOP")
+    return stream.response
+
+
+@behaviour("gemini-cut")
+async def gemini_cut(stream: Stream) -> web.StreamResponse:
+    await _gemini_words(stream, *WORDS[:2])
+    return stream.response
+
+
+@behaviour("gemini-safety")
+async def gemini_safety(stream: Stream) -> web.StreamResponse:
+    await _gemini_words(stream, *WORDS[:2], finish="SAFETY")
+    return stream.response
+
+
+@behaviour("gemini-stall")
+async def gemini_stall(stream: Stream) -> web.StreamResponse:
+    await _gemini_words(stream, *WORDS[:2])
+    await _forever()
+    return stream.response
+
+
+_refusing("gemini-400", 400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")
+_refusing("gemini-429", 429, "RESOURCE_EXHAUSTED", "Resource has been exhausted")
+_refusing("gemini-503", 503, "UNAVAILABLE", "The model is overloaded")

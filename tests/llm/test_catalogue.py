@@ -90,6 +90,12 @@ def test_defaults_prefer_models_whose_key_is_there() -> None:
     assert load(text).defaults.chat == "a"
 
 
+def test_a_configured_model_takes_its_key_from_the_usual_place_unless_it_has_an_address() -> None:
+    text = '[models.a]\nid = "groq/x"\n[models.b]\nid = "groq/y"\napi_base = "http://h/v1"\n[models.c]\nid = "z/z"\n'
+    models = load(text).models
+    assert [models[alias].api_key_env for alias in "abc"] == ["GROQ_API_KEY", "", ""]
+
+
 def test_named_defaults_win_over_the_order_of_the_file() -> None:
     defaults = load(LOCAL + '[defaults]\nchat = "demo-critic"\ncompare = ["demo-sage", "local"]').defaults
     assert defaults.chat == "demo-critic"

@@ -255,7 +255,7 @@ async def test_killing_the_worker_costs_no_call_before_its_first_word_and_only_t
     provider: FakeProvider,
 ) -> None:
     own = WorkerLink(env=os.environ, settings=LinkSettings(tcp=True))
-    settings = replace(QUICK, total_s=30.0, first_delta_s=20.0, idle_s=20.0)
+    settings = replace(QUICK, total_s=50.0, first_delta_s=20.0, idle_s=20.0, ready_s=50.0)
     models = [make_model(name, provider.base_url) for name in ("gated", "stall")]
     gateway, _ = make_gateway(models, own, settings)
     assert not gateway.ready
@@ -284,3 +284,17 @@ async def test_killing_the_worker_costs_no_call_before_its_first_word_and_only_t
         await gateway.close()
     assert own.process.returncode is not None
     assert not gateway.ready
+
+
+async def test_closing_ends_at_once_what_still_waits_for_the_worker(provider: FakeProvider) -> None:
+    own = WorkerLink(env=os.environ)
+    gateway, _ = make_gateway([make_model("fine", provider.base_url)], own)
+    await gateway.start()
+    async with asyncio.timeout(3), asyncio.TaskGroup() as group:
+        waiting = group.create_task(run(gateway, make_call("fine")))
+        await asyncio.sleep(0.05)
+        await gateway.close()
+    failure = waiting.result().failure
+    assert failure is not None
+    assert failure.kind is FailureKind.OVERLOADED
+    assert not provider.requests

@@ -19,7 +19,7 @@ from tests.llm.fake_provider import PARTIAL, TEXT, FakeProvider
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-DEADLINES = Deadlines(first_s=3.0, idle_s=0.6, total_s=5.0)
+DEADLINES = Deadlines(first_s=15.0, idle_s=0.6, total_s=20.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ async def ask(link: WorkerLink, model: str, address: str) -> Result:
         messages=({"role": "user", "content": SECRET},),
         params={"max_tokens": 50},
         stream=True,
-        timeout_s=10.0,
+        timeout_s=20.0,
         price=True,
     )
     exchange = await link.call(call)
@@ -98,33 +98,53 @@ async def test_anthropics_interface_streams_and_prices_a_known_model(
     link: WorkerLink, provider: FakeProvider
 ) -> None:
     address = provider.base_url.removesuffix("/v1")
-    fine = (await ask(link, "anthropic/fine", address)).answer
-    assert fine.text == TEXT
-    assert fine.ended.finish is Finish.STOP
-    assert fine.ended.usage == (40, 5)
-    assert fine.ended.cost_usd is None, "nobody knows the price of this model"
+    unknown = (await ask(link, "anthropic/fine", address)).answer
+    known = (await ask(link, "anthropic/claude-haiku-4-5-20251001", address)).answer
+    assert unknown.text == known.text == TEXT
+    assert unknown.ended.finish is Finish.STOP
+    assert unknown.ended.usage == known.ended.usage == (40, 5)
+    assert unknown.ended.reported_model_id == "fine-2026-11-30"
+    assert unknown.ended.cost_usd is None
+    assert known.ended.cost_usd == pytest.approx((40 * 1.0 + 5 * 5.0) / 1_000_000)
     assert provider.requests[0]["max_tokens"] == 50
 
 
+async def test_googles_interface_streams(link: WorkerLink, provider: FakeProvider) -> None:
+    fine = (await ask(link, "gemini/fine", provider.base_url)).answer
+    filtered = (await ask(link, "gemini/safety", provider.base_url)).answer
+    assert fine.text == TEXT
+    assert (fine.ended.finish, fine.ended.usage) == (Finish.STOP, (40, 5))
+    assert fine.ended.reported_model_id == "gemini-2026-11-30"
+    assert (filtered.text, filtered.ended.finish) == (PARTIAL, Finish.CONTENT_FILTER)
+
+
 @pytest.mark.parametrize(
-    ("behaviour", "kind", "text"),
+    ("model", "kind", "text"),
     [
-        ("401", FailureKind.AUTH, ""),
-        ("529", FailureKind.PROVIDER_DOWN, ""),
-        ("cut", FailureKind.INTERRUPTED, PARTIAL),
-        ("overloaded", FailureKind.INTERRUPTED, PARTIAL),
-        ("stall", FailureKind.TIMEOUT_IDLE, PARTIAL),
+        ("anthropic/401", FailureKind.AUTH, ""),
+        ("anthropic/529", FailureKind.PROVIDER_DOWN, ""),
+        ("anthropic/cut", FailureKind.INTERRUPTED, PARTIAL),
+        ("anthropic/overloaded", FailureKind.INTERRUPTED, PARTIAL),
+        ("anthropic/stall", FailureKind.TIMEOUT_IDLE, PARTIAL),
+        ("gemini/400", FailureKind.AUTH, ""),
+        ("gemini/429", FailureKind.RATE_LIMITED, ""),
+        ("gemini/503", FailureKind.PROVIDER_DOWN, ""),
+        ("gemini/cut", FailureKind.INTERRUPTED, PARTIAL),
+        ("gemini/stall", FailureKind.TIMEOUT_IDLE, PARTIAL),
     ],
 )
-async def test_anthropics_interface_fails_by_the_same_kinds(
-    link: WorkerLink, provider: FakeProvider, behaviour: str, kind: FailureKind, text: str
+async def test_anthropics_and_googles_interfaces_fail_by_the_same_kinds(
+    link: WorkerLink, provider: FakeProvider, model: str, kind: FailureKind, text: str
 ) -> None:
-    result = await ask(link, f"anthropic/{behaviour}", provider.base_url.removesuffix("/v1"))
+    google = model.startswith("gemini/")
+    address = provider.base_url if google else provider.base_url.removesuffix("/v1")
+    result = await ask(link, model, address)
+    behaviour = model.replace("/", "-") if google else model.replace("anthropic/", "messages-")
     assert result.failure is not None
     assert result.failure.kind is kind
     assert result.text == text
-    assert provider.hits[f"messages-{behaviour}"] == 1
-    assert await provider.all_closed(f"messages-{behaviour}", within_s=0.5)
+    assert provider.hits[behaviour] == 1
+    assert await provider.all_closed(behaviour, within_s=0.5)
 
 
 async def test_the_worker_knows_no_secret_of_this_process_and_no_key_by_argument(link: WorkerLink) -> None:
@@ -139,7 +159,7 @@ async def test_the_worker_knows_no_secret_of_this_process_and_no_key_by_argument
 
 
 async def test_a_worker_that_does_not_react_is_replaced(provider: FakeProvider) -> None:
-    own = WorkerLink(env=os.environ, settings=LinkSettings(ping_s=0.2, pings=2, restart_first_s=0.05))
+    own = WorkerLink(env=os.environ, settings=LinkSettings(ping_s=0.3, pings=9, restart_first_s=0.05))
     own.start()
     try:
         assert await own.wait_ready(60.0)
