@@ -45,6 +45,6 @@ async def settle(
 
 def insert_or_ignore(session: AsyncSession, table: type[Any]) -> Any:
     """An INSERT that does nothing when the row is already there; its rowcount tells which it was."""
-    if session.get_bind().dialect.name == "sqlite":
-        return sqlite.insert(table).on_conflict_do_nothing()
-    return postgresql.insert(table).on_conflict_do_nothing()
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    # Without the option the count of an INSERT is -1 on Postgres, which reads as "added".
+    return insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
