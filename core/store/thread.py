@@ -218,7 +218,8 @@ async def do_branch(
         insert(EntryRow).from_select(
             ["conversation_id", "position", "message_id", "workspace_id"],
             _inherited(parent, branch, chosen=chosen, upto=upto),
-        )
+        ),
+        execution_options={"preserve_rowcount": True},
     )
     # Positions have no gaps, so the last one is the number copied; the index answers it without counting.
     await session.execute(
