@@ -3,12 +3,16 @@
 It speaks a little of Anthropic's and of Google's interface too; those behaviours are registered as `messages-NAME`
 and `gemini-NAME`.
 
+In a process of its own, `python -m tests.llm.fake_provider` prints its address, and for each line of input the number
+of open requests.
+
 It keeps what it was sent and which streams are open, so that a test sees what a real provider would have seen. Its
 error bodies repeat the key and the messages, as some providers do.
 """
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Self
@@ -192,6 +196,15 @@ async def slow(stream: Stream) -> web.StreamResponse:
     for number in range(500):
         await stream.words(f"word{number} ")
         await asyncio.sleep(0.02)
+    return await stream.end()
+
+
+@behaviour("steady")
+async def steady(stream: Stream) -> web.StreamResponse:
+    """Sixty words, twenty a second."""
+    for number in range(60):
+        await stream.words(f"word{number} ")
+        await asyncio.sleep(0.05)
     return await stream.end()
 
 
@@ -535,3 +548,19 @@ async def gemini_stall(stream: Stream) -> web.StreamResponse:
 _refusing("gemini-400", 400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")
 _refusing("gemini-429", 429, "RESOURCE_EXHAUSTED", "Resource has been exhausted")
 _refusing("gemini-503", 503, "UNAVAILABLE", "The model is overloaded")
+
+
+async def _main() -> None:
+    async with FakeProvider() as provider:
+        _say(provider.base_url)
+        while await asyncio.to_thread(sys.stdin.readline):
+            _say(provider.open.total())
+
+
+def _say(what: object) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

@@ -1,15 +1,17 @@
 """Every way a provider can misbehave, through the genuine worker: one kind each, with what came before it kept."""
 
+import asyncio
 import logging
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from core.domain.errors import FailureKind
 from core.domain.receipt import Finish
 from core.llm.link import WorkerLink
-from tests.llm.calls import KEY, SECRET, Outcome, make_call, make_gateway, make_model, run
+from tests.llm.calls import KEY, QUICK, SECRET, Outcome, make_call, make_gateway, make_model, run
 from tests.llm.fake_provider import PARTIAL, TEXT, FakeProvider
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -115,10 +117,13 @@ async def test_a_provider_is_asked_again_after_the_wait_it_names(
 async def test_a_wait_that_is_too_long_is_handed_on_and_not_waited_for(
     link: WorkerLink, provider: FakeProvider
 ) -> None:
-    gateway, _ = make_gateway([make_model("429-wait-60", provider.base_url)], link)
-    outcome = await run(gateway, make_call("429-wait-60"))
+    patient = replace(QUICK, total_s=200.0)
+    gateway, _ = make_gateway([make_model("429-wait-60", provider.base_url)], link, patient)
+    async with asyncio.timeout(5):
+        outcome = await run(gateway, make_call("429-wait-60"))
     assert outcome.failure is not None
     assert outcome.failure.retry_after_s == pytest.approx(60.0)
+    assert provider.hits["429-wait-60"] == 1
 
 
 async def test_one_failure_of_the_provider_is_made_good_by_the_second_try(
