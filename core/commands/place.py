@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from core.commands.services import Services, access_thread, can_see
 from core.domain.errors import Refusal
-from core.domain.ids import ThreadId
+from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Action, Actor
 from core.domain.thread import Place, Thread
 from core.store.message import find_external_in_channel
 from core.store.post import find_post
 from core.store.thread import find_thread_at
+from core.store.workspace import find_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,15 @@ async def thread_at(services: Services, actor: Actor, place: Place) -> Thread | 
     if thread is None or not await can_see(services, actor, place.platform, place.channel):
         return None
     return thread
+
+
+async def is_ours(services: Services, workspace_external_id: str, place: Place) -> bool:
+    """Whether one of our threads lives at a place. For an adapter to tell our threads from others; shown to nobody."""
+    async with services.store.reading() as session:
+        workspace = await find_workspace(session, place.platform, workspace_external_id)
+        if workspace is None:
+            return False
+        return await find_thread_at(session, WorkspaceId(workspace.id), place) is not None
 
 
 async def message_at(services: Services, actor: Actor, channel: str, external_id: str) -> Found:

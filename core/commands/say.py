@@ -13,6 +13,7 @@ from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKin
 from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread, title_from
 from core.files.charset import clean
+from core.files.reader import FileText
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
@@ -30,6 +31,8 @@ class Upload:
     name: str
     media_type: str
     data: bytes
+    problem: str = ""
+    """Code of why its platform did not hand it over (`attachment.<code>`); `data` is empty then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +145,11 @@ async def _message(services: Services, actor: Actor, said: Said) -> Message:
     """The message as it will be stored, with its files read. Its thread is filled in later."""
     attachments = []
     for upload in said.uploads:
-        read = await services.files.read_file(upload.name, upload.media_type, upload.data)
+        read = (
+            FileText(media_type=upload.media_type, problem=upload.problem)
+            if upload.problem
+            else await services.files.read_file(upload.name, upload.media_type, upload.data)
+        )
         attachments.append(
             Attachment(
                 id=AttachmentId(services.clock.new_id()),
