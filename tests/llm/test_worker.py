@@ -14,6 +14,7 @@ from core.domain.errors import FailureKind, ModelFailure
 from core.domain.receipt import Finish
 from core.llm.answer import Answer, Deadlines
 from core.llm.link import LinkSettings, WorkerCall, WorkerLink
+from core.llm.worker import AS_SENT
 from tests.llm.calls import KEY, SECRET
 from tests.llm.fake_provider import PARTIAL, TEXT, FakeProvider
 
@@ -83,15 +84,39 @@ async def test_openais_own_interface_fails_by_the_same_kinds_and_is_asked_once(
     assert await provider.all_closed(behaviour, within_s=0.5)
 
 
-async def test_openais_own_interface_reports_what_the_provider_said(
-    link: WorkerLink, provider: FakeProvider
+@pytest.mark.parametrize(
+    "interface", ["deepseek", "groq", "hosted_vllm", "mistral", "openai", "openrouter", "xai"]
+)
+async def test_interfaces_like_openais_report_what_the_provider_said_and_nothing_it_did_not(
+    link: WorkerLink, provider: FakeProvider, interface: str
 ) -> None:
-    fine = (await ask(link, "openai/fine", provider.base_url)).answer
-    silent = (await ask(link, "openai/no-usage", provider.base_url)).answer
+    assert interface in AS_SENT
+    fine = (await ask(link, f"{interface}/fine", provider.base_url)).answer
+    silent = (await ask(link, f"{interface}/no-usage", provider.base_url)).answer
+    unfinished = await ask(link, f"{interface}/cut-done", provider.base_url)
+    stalled = await ask(link, f"{interface}/stall", provider.base_url)
     assert fine.text == silent.text == TEXT
     assert fine.ended.usage == (40, 5)
     assert fine.ended.reported_model_id == "fine-2026-11-30"
     assert silent.ended.usage is None
+    assert unfinished.failure is not None
+    assert unfinished.failure.kind is FailureKind.INTERRUPTED
+    assert stalled.failure is not None
+    assert await provider.all_closed("stall", within_s=0.5)
+
+
+async def test_any_other_interface_goes_through_the_librarys_own_reading(
+    link: WorkerLink, provider: FakeProvider
+) -> None:
+    assert "together_ai" not in AS_SENT
+    fine = (await ask(link, "together_ai/fine", provider.base_url)).answer
+    dropped = await ask(link, "together_ai/drop", provider.base_url)
+    stalled = await ask(link, "together_ai/stall", provider.base_url)
+    assert (fine.text, fine.ended.usage, fine.ended.reported_model_id) == (TEXT, (40, 5), "")
+    assert (dropped.text, stalled.text) == (PARTIAL, PARTIAL)
+    assert dropped.failure is not None
+    assert dropped.failure.kind is FailureKind.INTERRUPTED
+    assert await provider.all_closed("stall", within_s=0.5)
 
 
 async def test_anthropics_interface_streams_and_prices_a_known_model(
