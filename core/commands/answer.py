@@ -10,8 +10,7 @@ from core.domain.thread import Thread
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import do_place_answer as do_keep
-from core.store.message import find_message, position_of
+from core.store.message import do_place_answer, find_message, position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
 from core.store.thread import conversations
 
@@ -96,9 +95,9 @@ async def keep_answer(services: Services, actor: Actor, message_id: str, *, even
         if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
             return thread.id
         asked = await _asked(session, thread, message_id)
-        await do_keep(
-            session, actor.workspace_id, asked.conversation_id, asked.request_id, MessageId(message_id)
-        )
+        answer = await find_message(session, actor.workspace_id, message_id)
+        if answer is not None:
+            await do_place_answer(session, actor.workspace_id, asked.conversation_id, answer, replaces=True)
     return thread.id
 
 

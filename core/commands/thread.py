@@ -84,10 +84,10 @@ async def show_thread(
     thread = await access_thread(services, actor, Action.READ, thread_id)
     async with services.store.reading() as session:
         above = await chain(session, thread)
-        line = (await conversations(session, thread.workspace_id, thread.id))[0]
-        stretch = await read_stretch(session, thread, line, actor, before=before, limit=PAGE_ENTRIES)
+        lines = await conversations(session, thread.workspace_id, thread.id)
+        stretch = await read_stretch(session, thread, lines, actor, before=before, limit=PAGE_ENTRIES)
         notes = [to_notice_view(row) for row in await notices(session, thread.workspace_id, thread.id)]
-        next_page = await entry_at(session, line.id, before) if before else None
+        next_page = await entry_at(session, lines[0].id, before) if before else None
         header = (
             await load_branch_header(session, thread) if thread.parent_id and not stretch.earlier else None
         )
@@ -100,7 +100,7 @@ async def show_thread(
         status=thread.status,
         depth=thread.depth,
         place=thread.place,
-        model=line.model,
+        model=lines[0].model,
         locale=thread.locale,
         parent_id=thread.parent_id,
         parent_title=parent.title if parent else "",

@@ -80,6 +80,8 @@ class FailureKind(StrEnum):
     INTERRUPTED = "interrupted"
     EMPTY = "empty"
     OVERLOADED = "overloaded"
+    MALFORMED = "malformed"
+    """Structured output that did not satisfy its schema, also after one repair."""
     UNKNOWN = "unknown"
 
 

@@ -60,6 +60,8 @@ class AnswerView:
     state: AnswerState
     text: str
     """As far as it is written; whole when the state is final."""
+    label: Phrase | None = None
+    """Which part of its run this is, where a run has several speakers."""
     message_id: MessageId | None = None
     position: int | None = None
     """Position in the conversation, counted from 1; None while unfinished or no longer the kept answer."""

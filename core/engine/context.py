@@ -5,6 +5,7 @@ usage are stored in one transaction, so only a crash between the model's last wo
 """
 
 import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from core.domain.ids import MessageId, ReceiptId, WorkspaceId
 from core.domain.message import Cut
 from core.domain.receipt import Finish
 from core.domain.thread import Thread
-from core.domain.view import AnswerState, AnswerView, NoticeView, Phrase, PostView
+from core.domain.view import AnswerView, NoticeView, Phrase, PostView
 from core.engine.answering import Answering
 from core.engine.bench import Bench, patiently
 from core.engine.posting import Posting
@@ -21,10 +22,11 @@ from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes import RUNS
 from core.modes.branching import note
-from core.modes.context import Answer, Builder
-from core.ports import PostRef
+from core.modes.context import Answer, Ask
+from core.store.database import Session
 from core.store.page import load_answer_view, load_branch_header
 from core.store.run import Run, do_mark, find_run
+from core.store.step import Step, do_begin_step, steps_of
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
@@ -46,12 +48,12 @@ async def carry_out(bench: Bench, durable: DurableRun) -> None:
     context = Context(bench, durable, run, thread)
     try:
         await RUNS[run.kind](context)
-        await context.end("done")
+        await context.end()
     except PlatformFailure as failure:
         log.warning("run ended: the platform refused (%s)", failure.code, extra={"run_id": run.id})
-        await context.end("failed", Phrase(key="run_failure.platform", fields={"code": failure.code}))
+        await context.fail(Phrase(key="run_failure.platform", fields={"code": failure.code}))
     except Exception:
-        await context.end("failed", Phrase(key="run_failure.unexpected"))
+        await context.fail(Phrase(key="run_failure.unexpected"))
         raise
 
 
@@ -64,27 +66,67 @@ class Context:
         self._run = run
         self._thread = thread
         self._posting = Posting(bench, durable, run)
+        self._turns = 0
 
-    async def post_answer(self, step: str) -> PostRef:
-        async def view() -> AnswerView:
-            card = await self._answer_view(step)
-            return replace(card, state=AnswerState.WRITING) if card.state is AnswerState.QUEUED else card
+    @property
+    def model(self) -> str:
+        return self._run.model
 
-        return await self._posting.post(f"post:{step}", self._thread, view)
+    @property
+    def locale(self) -> str:
+        return self._thread.locale
 
-    async def ask(self, step: str, build: Builder, *, post: PostRef) -> Answer:
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        return self._thread.setup
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        return self._run.args
+
+    async def stopped(self) -> bool:
+        return await self._durable.stopped()
+
+    async def answer(self, ask: Ask) -> Answer:
+        return _to_answer(await self._durable.step(f"ask:{ask.step}", await self._begun(ask)))
+
+    async def answer_all(self, asks: Sequence[Ask]) -> tuple[Answer, ...]:
+        # Cards first, one after another: two steps side by side must be single steps, and people see a stable order.
+        acts = {f"ask:{ask.step}": await self._begun(ask) for ask in asks}
+        answers = await self._durable.steps(acts)
+        return tuple(_to_answer(answers[name]) for name in acts)
+
+    async def _begun(self, ask: Ask) -> Callable[[], Awaitable[JsonValue]]:
+        """Post the card of a turn; what is left to do for it, as one step that is harmless to repeat."""
+        self._turns += 1
+        ordinal = self._turns
+        step = Step(
+            run_id=self._run.id,
+            step=ask.step,
+            ordinal=ordinal,
+            model=ask.model,
+            line=ask.line,
+            status="running",
+        )
+
+        async def write() -> None:
+            async with self._bench.store.writing() as session:
+                await do_begin_step(session, self._run.workspace_id, step)
+
+        await patiently(write)
+
+        async def card() -> AnswerView:
+            return await self._answer_view(ask.step)
+
+        post = await self._posting.post(f"post:{ask.step}", self._thread, card)
+        answering = Answering(self._bench, self._durable, self._run, ask=ask, ordinal=ordinal, post=post)
+
         async def act() -> JsonValue:
-            answering = Answering(self._bench, self._durable, self._run, step=step, post=post)
-            return _answer_json(await answering.answer(build, await self._answer_view(step)))
+            answer = await answering.answer(await card())
+            await self._posting.show(f"post:{ask.step}", self._thread, post, await card())
+            return _answer_json(answer)
 
-        return _to_answer(await self._durable.step(f"ask:{step}", act))
-
-    async def finish_answer(self, step: str, post: PostRef) -> None:
-        async def act() -> JsonValue:
-            await self._posting.show(f"post:{step}", self._thread, post, await self._answer_view(step))
-            return None
-
-        await self._durable.step(f"finish:{step}", act)
+        return act
 
     async def open_thread(self, step: str) -> None:
         async def header() -> PostView:
@@ -121,21 +163,29 @@ class Context:
 
         await self._posting.post(step, await patiently(read), view)
 
-    async def end(self, status: str, failure: Phrase | None = None) -> None:
-        """Record how the run ended, where a step has not done so already."""
+    async def end(self) -> None:
+        """Record that the run has ended, as its turns did."""
 
         async def write() -> None:
             async with self._bench.store.writing() as session:
-                await do_mark(
-                    session,
-                    self._run.workspace_id,
-                    self._run.id,
-                    status,
-                    now=self._bench.clock.now(),
-                    failure=failure,
-                )
+                turns = await steps_of(session, self._run.workspace_id, [self._run.id])
+                status, failure = _outcome(turns)
+                await self._mark(session, status, failure)
 
         await patiently(write)
+
+    async def fail(self, failure: Phrase) -> None:
+        """Record that the run ended before its turns were done."""
+
+        async def write() -> None:
+            async with self._bench.store.writing() as session:
+                await self._mark(session, "failed", failure)
+
+        await patiently(write)
+
+    async def _mark(self, session: Session, status: str, failure: Phrase | None) -> None:
+        now = self._bench.clock.now()
+        await do_mark(session, self._run.workspace_id, self._run.id, status, now=now, failure=failure)
 
     async def _answer_view(self, step: str) -> AnswerView:
         async def read() -> AnswerView:
@@ -148,6 +198,15 @@ class Context:
         return await patiently(read)
 
 
+def _outcome(turns: Sequence[Step]) -> tuple[str, Phrase | None]:
+    """How a run ended: stopped when a turn was, failed when all turns did, done otherwise."""
+    if any(turn.status == "stopped" for turn in turns):
+        return "stopped", None
+    if turns and all(turn.status == "failed" for turn in turns):
+        return "failed", turns[-1].failure
+    return "done", None
+
+
 def _answer_json(answer: Answer) -> JsonValue:
     return {
         "step": answer.step,
@@ -157,6 +216,7 @@ def _answer_json(answer: Answer) -> JsonValue:
         "finish": answer.finish.value,
         "cut": answer.cut.value,
         "failure": answer.failure,
+        "data": dict(answer.data) if answer.data is not None else None,
     }
 
 
@@ -172,4 +232,5 @@ def _to_answer(value: JsonValue) -> Answer:
         finish=Finish(fields["finish"]),
         cut=Cut(fields["cut"]),
         failure=fields["failure"],
+        data=fields["data"],
     )

@@ -1,7 +1,7 @@
 """Chat: one model answers in the thread (spec §3)."""
 
 from core.ai_input.chat import PROMPT_NAMES, build_chat
-from core.modes.context import RunContext
+from core.modes.context import Ask, RunContext
 
 ANSWER = "answer"
 PROMPTS = PROMPT_NAMES
@@ -9,6 +9,4 @@ PROMPTS = PROMPT_NAMES
 
 async def chat(run: RunContext) -> None:
     """Answer one message."""
-    post = await run.post_answer(ANSWER)
-    await run.ask(ANSWER, build_chat, post=post)
-    await run.finish_answer(ANSWER, post)
+    await run.answer(Ask(step=ANSWER, model=run.model, build=build_chat, replaces=True))

@@ -1,13 +1,14 @@
 """The port between a mode and the engine, which implements it in `core.engine.context`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Cut
 from core.domain.receipt import AiInput, Finish
-from core.ports import PostRef, Turn
+from core.domain.thread import MAIN_LINE
+from core.ports import Turn
 from core.prompts.registry import PromptLibrary
 
 Builder = Callable[[Turn, PromptLibrary], AiInput]
@@ -26,25 +27,63 @@ class Answer:
     finish: Finish
     cut: Cut
     failure: str
+    data: Mapping[str, Any] | None = None
+    """Structured output, where the step has one and it is valid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One turn of one speaker: which model is called with what, and where its answer goes."""
+
+    step: str
+    """Names the turn within its run."""
+    model: str
+    build: Builder
+    line: str | None = MAIN_LINE
+    """The conversation the answer joins; None stores it with the run alone, out of every later AI input."""
+    replaces: bool = False
+    """It takes the place of an earlier answer to the same message."""
+    present: Callable[[Mapping[str, Any]], str] | None = None
+    """Structured output as people read it; given exactly when the builder asks for structured output."""
 
 
 class RunContext(Protocol):
-    """What a mode sees of the engine. Each call is a durable step named by `step`; a finished one is not repeated."""
+    """What a mode sees of the engine. Each call is made of durable steps; a finished one is not repeated."""
 
-    async def post_answer(self, step: str) -> PostRef:
-        """Post the card of an answer into the run's thread, exactly once, before a word of it is written."""
+    @property
+    def model(self) -> str:
+        """The model the run was started for."""
         ...
 
-    async def ask(self, step: str, build: Builder, *, post: PostRef) -> Answer:
-        """Build an AI input from what is stored now, call the run's model with it, and stream the answer into `post`.
+    @property
+    def locale(self) -> str:
+        """The thread's language."""
+        ...
 
-        Answer, receipt and usage are stored in one transaction. A stop keeps what was written. A refusal, before the
-        call, or a failed call comes back as an Answer with `failure` set, not as an exception.
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """What the thread was started with."""
+        ...
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """What this run was asked to do beyond answering its request."""
+        ...
+
+    async def answer(self, ask: Ask) -> Answer:
+        """Post a card, build the AI input from what is stored now, call the model, and stream its answer into the card.
+
+        Answer, receipt and usage are stored in one transaction. A stop keeps what was written. A refusal before the
+        call, or a failed call, comes back as an Answer with `failure` set, not as an exception.
         """
         ...
 
-    async def finish_answer(self, step: str, post: PostRef) -> None:
-        """Show the answer of `step` as the store has it, for good."""
+    async def answer_all(self, asks: Sequence[Ask]) -> tuple[Answer, ...]:
+        """The same for several speakers at once: cards in this order, calls side by side, answers in this order."""
+        ...
+
+    async def stopped(self) -> bool:
+        """Whether a person asked this run to stop; asked between turns."""
         ...
 
     async def open_thread(self, step: str) -> None:

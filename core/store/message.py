@@ -68,29 +68,28 @@ async def with_attachments(session: AsyncSession, rows: Sequence[MessageRow]) ->
 
 async def do_add_message(
     session: AsyncSession, workspace_id: WorkspaceId, message: Message, *, root_id: MessageId | None = None
-) -> None:
+) -> MessageRow:
     """Store a message row with its attachments' rows. `root_id` names the first version when this is an edit."""
-    session.add(
-        MessageRow(
-            id=message.id,
-            workspace_id=workspace_id,
-            thread_id=message.thread_id,
-            root_id=root_id or message.id,
-            author_kind=message.author.kind.value,
-            author_id=message.author.person_id,
-            author_name=message.author.name,
-            text=message.text,
-            external_id=message.external_id,
-            run_id=message.run_id,
-            answers_id=message.answers_id,
-            step=message.step,
-            data=dict(message.data) if message.data is not None else None,
-            cut=message.cut.value,
-            has_attachments=bool(message.attachments),
-            erased=False,
-            created_at=message.created_at,
-        )
+    added = MessageRow(
+        id=message.id,
+        workspace_id=workspace_id,
+        thread_id=message.thread_id,
+        root_id=root_id or message.id,
+        author_kind=message.author.kind.value,
+        author_id=message.author.person_id,
+        author_name=message.author.name,
+        text=message.text,
+        external_id=message.external_id,
+        run_id=message.run_id,
+        answers_id=message.answers_id,
+        step=message.step,
+        data=dict(message.data) if message.data is not None else None,
+        cut=message.cut.value,
+        has_attachments=bool(message.attachments),
+        erased=False,
+        created_at=message.created_at,
     )
+    session.add(added)
     await session.flush()
     for ordinal, attachment in enumerate(message.attachments):
         session.add(
@@ -108,6 +107,7 @@ async def do_add_message(
             )
         )
     await session.flush()
+    return added
 
 
 async def do_keep_file(session: AsyncSession, workspace_id: WorkspaceId, sha256: str, data: bytes) -> None:
@@ -151,46 +151,46 @@ async def do_place_answer(
     session: AsyncSession,
     workspace_id: WorkspaceId,
     conversation_id: ConversationId,
-    request_root_id: MessageId,
-    answer_id: MessageId,
+    answer: MessageRow,
+    *,
+    replaces: bool,
 ) -> int:
-    """Put an answer right behind the message it answers, in place of an earlier answer to it; returns its position.
+    """Put an answer behind the message it answers and behind what its run has said there; returns its position.
 
-    Messages that people wrote meanwhile move behind it, so that each is answered in its turn. When the message it
-    answers was taken out, the answer goes where that stood.
+    With `replaces` it takes the place of an earlier answer to the same message. Messages that people wrote meanwhile
+    move behind it, so that each is answered in its turn. When the message it answers was taken out, it goes to the end.
     """
     await do_lock(session, conversation_id)
-    asked = await position_of(session, conversation_id, request_root_id)
+    asked = (
+        await position_of(session, conversation_id, MessageId(answer.answers_id))
+        if answer.answers_id
+        else None
+    )
     if asked is None:
-        asked = await _last_before(session, conversation_id, request_root_id)
-        await _do_shift(session, conversation_id, above=asked, by=1)
-        await _do_put(session, workspace_id, conversation_id, asked + 1, answer_id)
-        return asked + 1
+        return await do_append(session, workspace_id, conversation_id, MessageId(answer.id))
     following = await session.scalar(
         select(MessageRow)
         .join(EntryRow, EntryRow.message_id == MessageRow.id)
         .where(EntryRow.conversation_id == conversation_id, EntryRow.position == asked + 1)
     )
-    if following is not None and following.answers_id == request_root_id:
-        await do_replace(session, conversation_id, MessageId(following.id), answer_id)
-    else:
-        await _do_shift(session, conversation_id, above=asked, by=1)
-        await _do_put(session, workspace_id, conversation_id, asked + 1, answer_id)
-    return asked + 1
+    if replaces and following is not None and following.answers_id == answer.answers_id:
+        await do_replace(session, conversation_id, MessageId(following.id), MessageId(answer.id))
+        return asked + 1
+    behind = await _last_of_request(session, conversation_id, answer.answers_id or "") or asked
+    await _do_shift(session, conversation_id, above=behind, by=1)
+    await _do_put(session, workspace_id, conversation_id, behind + 1, MessageId(answer.id))
+    return behind + 1
 
 
-async def _last_before(session: AsyncSession, conversation_id: ConversationId, root_id: MessageId) -> int:
-    """Position of the last entry before the first message of a person that came after `root_id`."""
-    later = await session.scalar(
-        select(func.min(EntryRow.position))
+async def _last_of_request(
+    session: AsyncSession, conversation_id: ConversationId, request_root_id: str
+) -> int | None:
+    """Position of the last answer to a message in a conversation."""
+    return await session.scalar(
+        select(func.max(EntryRow.position))
         .join(MessageRow, MessageRow.id == EntryRow.message_id)
-        .where(
-            EntryRow.conversation_id == conversation_id,
-            MessageRow.author_kind == AuthorKind.PERSON.value,
-            MessageRow.root_id > root_id,
-        )
+        .where(EntryRow.conversation_id == conversation_id, MessageRow.answers_id == request_root_id)
     )
-    return later - 1 if later else await length(session, conversation_id)
 
 
 async def do_replace(
@@ -309,6 +309,17 @@ async def find_message(
     return await session.scalar(
         select(MessageRow).where(MessageRow.workspace_id == workspace_id, MessageRow.id == message_id)
     )
+
+
+async def find_messages(
+    session: AsyncSession, workspace_id: WorkspaceId, message_ids: Sequence[str]
+) -> list[Message]:
+    """Messages by id, in the order in which they were named; unknown ones are missing."""
+    rows = await session.scalars(
+        select(MessageRow).where(MessageRow.workspace_id == workspace_id, MessageRow.id.in_(message_ids))
+    )
+    by_id = {row.id: row for row in rows}
+    return await with_attachments(session, [by_id[each] for each in message_ids if each in by_id])
 
 
 async def find_external_in_channel(

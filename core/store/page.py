@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId, WorkspaceId
+from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
-from core.domain.thread import Conversation, Thread
+from core.domain.thread import Conversation, Mode, Thread
 from core.domain.view import (
     AnswerState,
     AnswerView,
@@ -23,17 +23,20 @@ from core.domain.view import (
     Phrase,
     Quote,
 )
+from core.modes.labels import label_of
 from core.store.message import (
     entries_between,
     find_message,
+    find_messages,
     latest_version,
     length,
     position_of,
     with_attachments,
 )
-from core.store.receipt import receipts_of_runs, usage_of
-from core.store.run import Run, find_run, runs_by_id, runs_for
-from core.store.tables import MessageRow, NoticeRow, ReceiptRow
+from core.store.receipt import find_receipt_row, receipts_by_id, usage_of
+from core.store.run import OPEN, Run, find_run, runs_by_id, runs_for
+from core.store.step import Step, find_run_step, steps_of
+from core.store.tables import EntryRow, MessageRow, NoticeRow, ReceiptRow
 from core.store.thread import conversations, find_thread
 
 QUOTES = 3
@@ -64,28 +67,21 @@ def quote(author: str, text: str) -> Quote:
     return Quote(author=author, text=line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…")
 
 
-def answer_buttons(
-    run_id: RunId,
-    state: AnswerState,
-    message_id: MessageId | None,
-    receipt_id: ReceiptId | None,
-    *,
-    kept: bool,
-) -> tuple[Button, ...]:
-    """The buttons under an answer, by where it stands."""
+def answer_buttons(card: "Card", state: AnswerState, *, kept: bool) -> tuple[Button, ...]:
+    """The buttons under an answer, by its mode and by where it stands."""
+    run, message, receipt = card.run, card.message, card.receipt
     if state in (AnswerState.QUEUED, AnswerState.WRITING):
-        return (Button(action=ButtonAction.STOP, ref=run_id),)
+        return (Button(action=ButtonAction.STOP, ref=run.id),)
     buttons = []
-    if message_id and kept:
-        buttons.append(Button(action=ButtonAction.BRANCH, ref=message_id))
-    if message_id and not kept:
-        buttons.append(Button(action=ButtonAction.KEEP_ANSWER, ref=message_id))
-    buttons += [
-        Button(action=ButtonAction.RETRY, ref=run_id),
-        Button(action=ButtonAction.OTHER_MODEL, ref=run_id),
-    ]
-    if receipt_id:
-        buttons.append(Button(action=ButtonAction.SHOW_INPUT, ref=receipt_id))
+    if message and card.position is not None:
+        buttons.append(Button(action=ButtonAction.BRANCH, ref=message.id))
+    if message and not kept:
+        buttons.append(Button(action=ButtonAction.KEEP_ANSWER, ref=message.id))
+    if run.kind == Mode.CHAT.value:
+        buttons.append(Button(action=ButtonAction.RETRY, ref=run.id))
+        buttons.append(Button(action=ButtonAction.OTHER_MODEL, ref=run.id))
+    if receipt:
+        buttons.append(Button(action=ButtonAction.SHOW_INPUT, ref=receipt.id))
     return tuple(buttons)
 
 
@@ -98,137 +94,184 @@ def unread_files(attachments: Sequence[Attachment]) -> tuple[Phrase, ...]:
     )
 
 
-def to_answer_view(
-    run: Run,
-    *,
-    message: Message | None,
-    receipt: ReceiptRow | None,
-    position: int | None,
-    request: Message | None,
-    step: str = "answer",
-) -> AnswerView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """The rows behind one answer."""
+
+    run: Run
+    turn: Step | None
+    """None for a run whose first turn has not begun."""
+    message: Message | None = None
+    receipt: ReceiptRow | None = None
+    position: int | None = None
+    request: Message | None = None
+
+
+def to_answer_view(thread: Thread, card: Card) -> AnswerView:
     """The card of one answer from its rows."""
-    state = STATES[run.status]
-    kept = message is None or position is not None
+    run, turn, message, receipt = card.run, card.turn, card.message, card.receipt
+    state = _state(run, turn)
+    aside = turn is not None and turn.line is None
+    kept = message is None or card.position is not None or aside
     omitted = sum(o["count"] for o in receipt.omissions if o["what"] == "messages") if receipt else 0
-    message_id = message.id if message else None
-    receipt_id = ReceiptId(receipt.id) if receipt else None
+    model = turn.model if turn else run.model
     return AnswerView(
         run_id=run.id,
-        step=step,
-        model=run.model,
+        step=turn.step if turn else "",
+        model=model,
         state=state,
         text=message.text if message else "",
-        message_id=message_id,
-        position=position,
+        label=label_of(run.kind, thread.setup, turn.step) if turn else None,
+        message_id=message.id if message else None,
+        position=card.position,
         answers_id=run.request_id,
         kept=kept,
         cut=message.cut if message else Cut.NONE,
-        failure=run.failure,
-        receipt_id=receipt_id,
+        failure=(turn.failure if turn else None) or run.failure,
+        receipt_id=ReceiptId(receipt.id) if receipt else None,
         usage=usage_of(receipt) if receipt else None,
         omitted=omitted,
-        notices=unread_files(request.attachments) if request else (),
-        demo=run.model.startswith("demo"),
-        buttons=answer_buttons(run.id, state, message_id, receipt_id, kept=kept),
+        notices=unread_files(card.request.attachments) if card.request else (),
+        demo=model.startswith("demo"),
+        buttons=answer_buttons(card, state, kept=kept),
         created_at=message.created_at if message else run.created_at,
     )
+
+
+def _state(run: Run, turn: Step | None) -> AnswerState:
+    """Where an answer stands: its turn says so once it has ended, its run before that."""
+    if turn is not None and turn.status != "running":
+        return STATES[turn.status]
+    if run.status in OPEN:
+        return AnswerState.WRITING if turn is not None else AnswerState.QUEUED
+    # The run ended without the turn: it failed or was stopped in between.
+    return AnswerState.FAILED if run.status == "done" else STATES[run.status]
 
 
 async def load_answer_view(
     session: AsyncSession, workspace_id: WorkspaceId, run_id: str, step: str
 ) -> AnswerView | None:
-    """The card of a run's answer as the store has it now."""
+    """The card of one turn of a run as the store has it now."""
     run = await find_run(session, workspace_id, run_id)
-    if run is None:
+    thread = await find_thread(session, workspace_id, run.thread_id) if run else None
+    if run is None or thread is None:
         return None
-    receipt = (await receipts_of_runs(session, workspace_id, [run.id])).get(run.id)
-    message, position = None, None
-    if receipt and receipt.answer_id:
-        row = await find_message(session, workspace_id, receipt.answer_id)
-        message = (await with_attachments(session, [row]))[0] if row else None
-        if message and run.conversation_id:
-            position = await position_of(session, run.conversation_id, message.id)
     request = None
     if run.request_id and (asked := await latest_version(session, run.request_id)):
         request = (await with_attachments(session, [asked]))[0]
+    turn = await find_run_step(session, workspace_id, run_id, step)
+    lines = {line.line: line for line in await conversations(session, workspace_id, thread.id)}
+    message, receipt, position = None, None, None
+    if turn and turn.receipt_id:
+        receipt = await find_receipt_row(session, workspace_id, turn.receipt_id)
+    if turn and turn.message_id:
+        message = (await find_messages(session, workspace_id, [turn.message_id]))[0]
+        if turn.line in lines:
+            position = await position_of(session, lines[turn.line].id, message.id)
     return to_answer_view(
-        run, message=message, receipt=receipt, position=position, request=request, step=step
+        thread,
+        Card(run=run, turn=turn, message=message, receipt=receipt, position=position, request=request),
     )
 
 
 async def read_stretch(
     session: AsyncSession,
     thread: Thread,
-    conversation: Conversation,
+    lines: Sequence[Conversation],
     reader: Actor,
     *,
     before: int | None,
     limit: int,
 ) -> Stretch:
-    """The last `limit` entries before position `before` (or the end), with the answers that are not kept."""
-    last = await length(session, conversation.id)
+    """The last `limit` entries of the main line before position `before` (or the end), each message with its answers.
+
+    Answers to a message stand behind it in the order in which they were asked for, from every line of the thread, kept
+    or not. An answer whose message is not among the entries stands where it is.
+    """
+    last = await length(session, lines[0].id)
     if before is not None:
         last = min(last, before - 1)
     first = max(1, last - limit + 1)
-    entries = await entries_between(session, conversation.id, first, last)
+    entries = await entries_between(session, lines[0].id, first, last)
     roots = await _roots(session, entries)
-    asked = [roots[e.message.id] for e in entries if not e.message.is_answer]
-    own_runs = await runs_for(session, thread.workspace_id, thread.id, asked)
-    written_by = [e.message.run_id for e in entries if e.message.run_id]
-    receipts = await receipts_of_runs(
-        session, thread.workspace_id, [*written_by, *(run.id for run in own_runs)]
-    )
-    kept_runs = set(written_by)
-    runs = {run.id: run for run in [*own_runs, *await runs_by_id(session, thread.workspace_id, written_by)]}
     requests = {roots[e.message.id]: e.message for e in entries if not e.message.is_answer}
-    others: dict[str, list[AnswerView]] = defaultdict(list)
-    for run in own_runs:
-        if run.id not in kept_runs and run.request_id:
-            view = await _other_answer(session, run, receipts.get(run.id), requests)
-            others[run.request_id].append(view)
+    cards = await _cards(session, thread, lines, entries, requests)
+    answers: dict[str, list[Card]] = defaultdict(list)
+    for card in cards:
+        answers[card.run.request_id or ""].append(card)
     items: list[MessageView | AnswerView] = []
-    for entry, following in zip(entries, [*entries[1:], None], strict=True):
-        message = entry.message
-        if message.is_answer:
-            run = runs[RunId(message.run_id or "")]
-            items.append(
-                to_answer_view(
-                    run,
-                    message=message,
-                    receipt=receipts.get(run.id),
-                    position=entry.position,
-                    request=requests.get(message.answers_id or ""),
-                )
-            )
-            items += [a for a in others[message.answers_id or ""] if a.run_id > run.id]
-        else:
-            root = roots[message.id]
-            items.append(_message_view(thread, entry, reader, edited=root != message.id))
-            # All answers to a message stand in the order in which they were asked for.
-            kept = following.message.run_id if following and following.message.answers_id == root else None
-            items += [a for a in others[root] if kept is None or a.run_id < kept]
+    for entry in entries:
+        root = roots[entry.message.id]
+        if not entry.message.is_answer:
+            items.append(_message_view(thread, entry, reader, edited=root != entry.message.id))
+            items += [to_answer_view(thread, card) for card in answers[root]]
+        elif entry.message.answers_id not in requests:
+            alone = [c for c in answers[entry.message.answers_id or ""] if c.position == entry.position]
+            items += [to_answer_view(thread, card) for card in alone[:1]]
     return Stretch(items=tuple(items), earlier=first - 1 if entries else 0)
+
+
+async def _cards(
+    session: AsyncSession,
+    thread: Thread,
+    lines: Sequence[Conversation],
+    entries: Sequence[Entry],
+    requests: Mapping[str, Message],
+) -> list[Card]:
+    """Cards of all answers to the messages of a stretch, and of those in it, run by run and turn by turn."""
+    own = {run.id: run for run in await runs_for(session, thread.workspace_id, thread.id, list(requests))}
+    placed = await _placed(session, lines, list(requests))
+    placed |= {e.message.id: e.position for e in entries if e.message.is_answer}
+    messages = {m.id: m for m in await find_messages(session, thread.workspace_id, list(placed))}
+    written_by = [m.run_id for m in messages.values() if m.run_id and m.run_id not in own]
+    inherited = {run.id: run for run in await runs_by_id(session, thread.workspace_id, written_by)}
+    turns = await steps_of(session, thread.workspace_id, [*own, *inherited])
+    apart = [t.message_id for t in turns if t.run_id in own and t.message_id and t.message_id not in messages]
+    messages |= {m.id: m for m in await find_messages(session, thread.workspace_id, apart)}
+    receipts = await receipts_by_id(
+        session, thread.workspace_id, [t.receipt_id for t in turns if t.receipt_id]
+    )
+    cards = [
+        Card(
+            run=own.get(turn.run_id) or inherited[turn.run_id],
+            turn=turn,
+            message=messages.get(turn.message_id) if turn.message_id else None,
+            receipt=receipts.get(turn.receipt_id or ""),
+            position=placed.get(turn.message_id) if turn.message_id else None,
+            request=requests.get((own.get(turn.run_id) or inherited[turn.run_id]).request_id or ""),
+        )
+        for turn in turns
+        # Of a run of another thread only what was copied from it stands here.
+        if turn.run_id in own or turn.message_id in placed
+    ]
+    begun = {turn.run_id for turn in turns}
+    cards += [
+        Card(run=run, turn=None, request=requests.get(run.request_id or ""))
+        for run in own.values()
+        if run.id not in begun
+    ]
+    return sorted(cards, key=lambda card: (card.run.id, card.turn.ordinal if card.turn else 0))
+
+
+async def _placed(
+    session: AsyncSession, lines: Sequence[Conversation], request_ids: Sequence[str]
+) -> dict[MessageId, int]:
+    """Positions of the answers to some messages (root ids) that stand in the lines of a thread."""
+    rows = await session.execute(
+        select(EntryRow.message_id, EntryRow.position)
+        .join(MessageRow, MessageRow.id == EntryRow.message_id)
+        .where(
+            MessageRow.answers_id.in_(request_ids),
+            EntryRow.conversation_id.in_([line.id for line in lines]),
+        )
+    )
+    return {MessageId(row.message_id): row.position for row in rows}
 
 
 async def _roots(session: AsyncSession, entries: Sequence[Entry]) -> dict[str, str]:
     ids = [entry.message.id for entry in entries]
     rows = await session.execute(select(MessageRow.id, MessageRow.root_id).where(MessageRow.id.in_(ids)))
     return {row.id: row.root_id for row in rows}
-
-
-async def _other_answer(
-    session: AsyncSession,
-    run: Run,
-    receipt: ReceiptRow | None,
-    requests: Mapping[str, Message],
-) -> AnswerView:
-    message = None
-    if receipt and receipt.answer_id:
-        row = await find_message(session, run.workspace_id, receipt.answer_id)
-        message = (await with_attachments(session, [row]))[0] if row else None
-    request = requests.get(run.request_id or "")
-    return to_answer_view(run, message=message, receipt=receipt, position=None, request=request)
 
 
 def _message_view(thread: Thread, entry: Entry, reader: Actor, *, edited: bool) -> MessageView:

@@ -102,16 +102,14 @@ async def find_step(
     )
 
 
-async def receipts_of_runs(
-    session: AsyncSession, workspace_id: WorkspaceId, run_ids: Sequence[str]
+async def receipts_by_id(
+    session: AsyncSession, workspace_id: WorkspaceId, receipt_ids: Sequence[str]
 ) -> dict[str, ReceiptRow]:
-    """The newest receipt of each run."""
+    """Receipts by id, without their parts."""
     rows = await session.scalars(
-        select(ReceiptRow)
-        .where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.run_id.in_(run_ids))
-        .order_by(ReceiptRow.id)
+        select(ReceiptRow).where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.id.in_(receipt_ids))
     )
-    return {row.run_id: row for row in rows}
+    return {row.id: row for row in rows}
 
 
 def usage_of(row: ReceiptRow) -> Usage | None:

@@ -184,6 +184,7 @@ class MessageRow(Row):
     __table_args__ = (
         Index(None, "root_id"),
         Index(None, "run_id"),
+        Index(None, "answers_id"),
         Index(None, "workspace_id", "external_id"),
         Index(None, "author_id"),
     )
@@ -290,6 +291,28 @@ class RunRow(Row):
     )
 
 
+class StepRow(Row):
+    """One turn of one speaker within a run: what is posted for it and how it ended."""
+
+    __tablename__ = "run_step"
+    run_id: Mapped[str] = mapped_column(Id, ForeignKey("run.id"), primary_key=True)
+    step: Mapped[str] = mapped_column(String(60), primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    ordinal: Mapped[int]
+    """Order within the run, counted from 1."""
+    model: Mapped[str] = mapped_column(String(100))
+    line: Mapped[str | None] = mapped_column(String(100))
+    """The conversation its answer stands in; NULL for an answer that stands in none."""
+    status: Mapped[str] = mapped_column(String(10))
+    failure: Mapped[dict[str, Any] | None]
+    message_id: Mapped[str | None] = mapped_column(Id)
+    receipt_id: Mapped[str | None] = mapped_column(Id)
+    __table_args__ = (
+        CheckConstraint("status IN ('running', 'done', 'stopped', 'failed')", name="status"),
+        Index(None, "message_id"),
+    )
+
+
 class ReceiptRow(Row):
     __tablename__ = "receipt"
     id: Mapped[str] = mapped_column(Id, primary_key=True)
@@ -392,3 +415,25 @@ class AuditRow(Row):
     details: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
     __table_args__ = (Index(None, "workspace_id", "created_at"), Index(None, "subject_id"))
+
+
+class HighWaterRow(Row):
+    """How far a source of a workspace's events has been taken in; what came later is read again after a restart."""
+
+    __tablename__ = "high_water"
+    workspace_id: Mapped[str] = mapped_column(Id, ForeignKey("workspace.id"), primary_key=True)
+    source: Mapped[str] = mapped_column(String(100), primary_key=True)
+    mark: Mapped[str] = mapped_column(String(100))
+    """The platform's id of the last event that needs no second reading."""
+    updated_at: Mapped[datetime]
+
+
+class CommandSyncRow(Row):
+    """What was last registered as commands with a platform; of the installation, hence of no workspace."""
+
+    __tablename__ = "command_sync"
+    application: Mapped[str] = mapped_column(String(100), primary_key=True)
+    scope: Mapped[str] = mapped_column(String(100), primary_key=True)
+    """The platform's id of the one workspace they were registered in; `global` for all."""
+    sha256: Mapped[str] = mapped_column(String(64))
+    updated_at: Mapped[datetime]

@@ -1,43 +1,122 @@
-"""What one answer needs, read in one transaction."""
+"""What one turn of a speaker needs, read in one transaction."""
+
+from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.ports import Turn
-from core.store.message import entry_at, position_of, read_window
+from core.domain.ids import MessageId, RunId
+from core.domain.message import Message
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Thread
+from core.ports import Spoken, Turn, Window
+from core.store.message import (
+    entries_between,
+    entry_at,
+    find_messages,
+    length,
+    position_of,
+    read_window,
+)
 from core.store.run import Run
-from core.store.tables import ConversationRow
-from core.store.thread import find_thread, to_conversation
+from core.store.tables import EntryRow, MessageRow
+from core.store.thread import conversations, find_thread
+
+MOST_SPOKEN = 200
+"""More turns than any mode takes in one thread before it is refused as too large."""
 
 
 async def load_turn(
-    session: AsyncSession, run: Run, *, context_tokens: int, max_output_tokens: int, vision: bool
+    session: AsyncSession,
+    run: Run,
+    *,
+    line: str | None,
+    model: str,
+    context_tokens: int,
+    max_output_tokens: int,
+    vision: bool,
 ) -> Turn | None:
-    """The request of a run in its present version, with the window before it; None when the request was taken out."""
-    if run.conversation_id is None or run.request_id is None:
-        return None
+    """The request of a run in its present version, with the window before it; None when the request was taken out.
+
+    `line` names the conversation the turn belongs to, None the thread's main one. For a run that names answers in its
+    arguments (a Cross Review) only those are read, and nothing of their thread.
+    """
     thread = await find_thread(session, run.workspace_id, run.thread_id)
-    conversation = await session.scalar(
-        select(ConversationRow).where(
-            ConversationRow.workspace_id == run.workspace_id, ConversationRow.id == run.conversation_id
-        )
-    )
-    position = await position_of(session, run.conversation_id, run.request_id)
-    if thread is None or conversation is None or position is None:
+    if thread is None or run.request_id is None:
         return None
-    request = await entry_at(session, run.conversation_id, position)
+    lines = await conversations(session, run.workspace_id, thread.id)
+    conversation = next((each for each in lines if each.line == (line or MAIN_LINE)), lines[0])
+    reviewed = await _reviewed(session, run)
+    if reviewed:
+        request: Message | None = (await find_messages(session, run.workspace_id, [reviewed[0].message_id]))[
+            0
+        ]
+        window = Window(first=None, recent=(), total_before_request=0)
+        spoken: tuple[Spoken, ...] = ()
+    else:
+        position = await position_of(session, conversation.id, run.request_id)
+        entry = await entry_at(session, conversation.id, position) if position else None
+        request = entry.message if entry else None
+        window = await read_window(session, conversation.id, position or 1)
+        spoken = await _spoken(session, thread, lines, run)
     if request is None:
         return None
     return Turn(
         thread=thread,
-        conversation=to_conversation(conversation),
-        window=await read_window(session, run.conversation_id, position),
-        request=request.message,
-        model=run.model,
+        conversation=conversation,
+        window=window,
+        request=request,
+        model=model,
         context_tokens=context_tokens,
         max_output_tokens=max_output_tokens,
         vision=vision,
         prompts=run.prompts,
         run_id=run.id,
         line=conversation.line,
+        setup=thread.setup,
+        args=run.args,
+        spoken=spoken,
+        reviewed=reviewed,
+    )
+
+
+async def _reviewed(session: AsyncSession, run: Run) -> tuple[Spoken, ...]:
+    ids = run.args.get("answers")
+    if not isinstance(ids, list):
+        return ()
+    return tuple(_to_spoken(m) for m in await find_messages(session, run.workspace_id, ids))
+
+
+async def _spoken(
+    session: AsyncSession, thread: Thread, lines: Sequence[Conversation], run: Run
+) -> tuple[Spoken, ...]:
+    """What models said before: to the same message in a Compare, in the whole conversation in the other modes."""
+    if thread.mode is Mode.CHAT:
+        return ()
+    if thread.mode is Mode.COMPARE:
+        rows = await session.execute(
+            select(EntryRow.conversation_id, EntryRow.message_id)
+            .join(MessageRow, MessageRow.id == EntryRow.message_id)
+            .where(
+                EntryRow.workspace_id == run.workspace_id,
+                EntryRow.conversation_id.in_([each.id for each in lines]),
+                MessageRow.answers_id == run.request_id,
+            )
+        )
+        by_line = {row.conversation_id: row.message_id for row in rows}
+        ids = [by_line[each.id] for each in lines if each.id in by_line]
+        return tuple(_to_spoken(m) for m in await find_messages(session, run.workspace_id, ids))
+    last = await length(session, lines[0].id)
+    entries = await entries_between(session, lines[0].id, max(1, last - MOST_SPOKEN + 1), last)
+    return tuple(_to_spoken(entry.message) for entry in entries if entry.message.is_answer)
+
+
+def _to_spoken(message: Message) -> Spoken:
+    return Spoken(
+        run_id=message.run_id or RunId(""),
+        step=message.step,
+        model=message.author.name,
+        message_id=MessageId(message.id),
+        text=message.text,
+        data=message.data,
+        cut=message.cut,
     )

@@ -417,6 +417,30 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_receipt_part_message_id"), "receipt_part", ["message_id"], unique=False)
 
+    op.create_index(op.f("ix_message_answers_id"), "message", ["answers_id"], unique=False)
+    op.create_table(
+        "run_step",
+        sa.Column("run_id", sa.String(length=36), nullable=False),
+        sa.Column("step", sa.String(length=60), nullable=False),
+        sa.Column("workspace_id", sa.String(length=36), nullable=False),
+        sa.Column("ordinal", sa.Integer(), nullable=False),
+        sa.Column("model", sa.String(length=100), nullable=False),
+        sa.Column("line", sa.String(length=100), nullable=True),
+        sa.Column("status", sa.String(length=10), nullable=False),
+        sa.Column("failure", sa.JSON(), nullable=True),
+        sa.Column("message_id", sa.String(length=36), nullable=True),
+        sa.Column("receipt_id", sa.String(length=36), nullable=True),
+        sa.CheckConstraint(
+            "status IN ('running', 'done', 'stopped', 'failed')", name=op.f("ck_run_step_status")
+        ),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_run_step_run_id_run")),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspace.id"], name=op.f("fk_run_step_workspace_id_workspace")
+        ),
+        sa.PrimaryKeyConstraint("run_id", "step", name=op.f("pk_run_step")),
+    )
+    op.create_index(op.f("ix_run_step_message_id"), "run_step", ["message_id"], unique=False)
+
     for table, guard, reason in GUARDS:
         refuse(table, guard, reason)
 
