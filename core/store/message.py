@@ -7,7 +7,7 @@ near the end, and it keeps "the last 20" and "how many before" a matter of arith
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
@@ -261,10 +261,16 @@ async def position_of(
     session: AsyncSession, conversation_id: ConversationId, root_id: MessageId
 ) -> int | None:
     """Where the present version of a message stands; None when it was taken out."""
+    # From the message's versions to their places: SQLite reads an inner join the other way round, which is the whole
+    # conversation.
     return await session.scalar(
-        select(EntryRow.position)
-        .join(MessageRow, MessageRow.id == EntryRow.message_id)
-        .where(EntryRow.conversation_id == conversation_id, MessageRow.root_id == root_id)
+        select(func.max(EntryRow.position))
+        .select_from(MessageRow)
+        .outerjoin(
+            EntryRow,
+            and_(EntryRow.message_id == MessageRow.id, EntryRow.conversation_id == conversation_id),
+        )
+        .where(MessageRow.root_id == root_id)
     )
 
 
