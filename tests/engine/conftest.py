@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from dbos import DBOS
@@ -51,7 +51,7 @@ class EngineRoom:
         self.engine: Engine | None = None
         self.registry = CollectorRegistry()
 
-    async def start(self, url: str, body: Body, **changes: float) -> Engine:
+    async def start(self, url: str, body: Body, **changes: Any) -> Engine:
         settings = EngineSettings(
             url=url, poll_s=0.05, drain_s=5, sweep_check_s=0.05, send_backoff_s=0.01, stranded_after_s=0.2
         )
@@ -111,7 +111,7 @@ async def ended(engine: Engine, *run_ids: str) -> list[RunState | None]:
     """The states of the runs once all have ended."""
     async with asyncio.timeout(DEADLINE_S):
         for run_id in run_ids:
-            while not await engine.is_finished(run_id):
+            while not await engine.is_finished(run_id):  # noqa: ASYNC110 - known only to the database
                 await asyncio.sleep(0.01)
     return [await engine.state(run_id) for run_id in run_ids]
 

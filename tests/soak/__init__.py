@@ -1,0 +1,1 @@
+"""Long series with real processes that are killed: `make soak`."""
