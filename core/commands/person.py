@@ -30,6 +30,8 @@ class PersonSeen:
     external_id: str
     name: str
     locale: str
+    locale_is_guess: bool = False
+    """The platform did not say: for someone who is known already, the language that is known stays."""
     is_guest: bool = False
     is_external: bool = False
     is_admin: bool = False
@@ -43,6 +45,8 @@ async def identify(services: Services, seen: PersonSeen) -> Actor:
         person = (
             await find_person(session, WorkspaceId(workspace.id), seen.external_id) if workspace else None
         )
+    if person is not None and seen.locale_is_guess:
+        locale = person.locale
     if workspace is None or person is None or (person.name, person.locale) != (name, locale):
         async with services.store.writing() as session:
             workspace = await do_add_workspace(

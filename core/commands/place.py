@@ -11,6 +11,7 @@ from core.store.message import find_external_in_channel
 from core.store.post import find_post
 from core.store.thread import find_thread_at
 from core.store.workspace import find_workspace
+from core.store.workspace import find_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,16 @@ class Found:
 
     thread_id: ThreadId
     ref: str
+
+
+async def is_ours(services: Services, platform: str, workspace: str, place: Place) -> bool:
+    """Whether a thread of ours lives at a place of a workspace (platform ids).
+
+    For adapters, to tell which events are for us before anyone is made known; it decides nothing about rights.
+    """
+    async with services.store.reading() as session:
+        row = await find_workspace(session, platform, workspace)
+        return row is not None and await find_thread_at(session, WorkspaceId(row.id), place) is not None
 
 
 async def thread_at(services: Services, actor: Actor, place: Place) -> Thread | None:

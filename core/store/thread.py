@@ -102,10 +102,10 @@ async def do_add_thread(session: AsyncSession, thread: Thread) -> bool:
 async def do_open_at(
     session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, place: Place
 ) -> None:
-    """Record where the platform opened a thread."""
+    """Record where the platform opened a thread; its channel may have become another one, as of a private thread."""
     row = await session.get_one(ThreadRow, thread_id)
     if row.workspace_id == workspace_id:
-        row.place = place.thread
+        row.channel, row.place = place.channel, place.thread
 
 
 async def do_rename(
