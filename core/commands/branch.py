@@ -6,11 +6,13 @@ from core.commands.services import Services, access_thread, enqueue
 from core.commands.text import FULL_WIDTH_DIGITS
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId, ThreadId
+from core.domain.message import Message
 from core.domain.policy import Action, Actor
 from core.domain.thread import MAX_DEPTH, TITLE_CHARS, Conversation, Place, Status, Thread
 from core.files.charset import clean
 from core.i18n import text
 from core.modes import branching
+from core.store.artifact import do_copy_artifacts
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
@@ -40,7 +42,9 @@ class Point:
 
     conversation: Conversation
     position: int
-    message_id: MessageId | None
+    message: Message | None
+    last: bool
+    """Nothing of the conversation comes after it."""
 
 
 async def branch(services: Services, actor: Actor, request: BranchRequest, *, event_key: str) -> Thread:
@@ -69,6 +73,12 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         await do_branch(
             session, parent, new, chosen=point.conversation, upto=point.position, clock=services.clock
         )
+        if point.message is not None:
+            # A result belongs to a branch when it was there before the next message could come.
+            until = services.clock.now() if point.last else point.message.created_at
+            await do_copy_artifacts(
+                session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
+            )
         run = await _do_announce(session, services, actor, parent, new)
         await settle(session, actor.workspace_id, (event_key,), {"thread_id": new.id})
     await enqueue(services, run)
@@ -89,7 +99,12 @@ async def _point(session: Session, parent: Thread, request: BranchRequest) -> Po
     else:
         position = _position(request.position, last)
     entry = await entry_at(session, longest.id, position) if position else None
-    return Point(conversation=longest, position=position, message_id=entry.message.id if entry else None)
+    return Point(
+        conversation=longest,
+        position=position,
+        message=entry.message if entry else None,
+        last=position == last,
+    )
 
 
 def _position(given: str | int, last: int) -> int:
@@ -119,7 +134,12 @@ async def _point_of_message(session: Session, parent: Thread, lines: list[Conver
             position = await position_of(session, line.id, MessageId(row.root_id))
             entry = await entry_at(session, line.id, position) if position else None
             if position and entry:
-                return Point(conversation=line, position=position, message_id=entry.message.id)
+                return Point(
+                    conversation=line,
+                    position=position,
+                    message=entry.message,
+                    last=position == await length(session, line.id),
+                )
     raise Refusal("branch_point_not_found")
 
 
@@ -137,7 +157,7 @@ def _new_thread(
         parent_id=parent.id,
         top_id=parent.top_id,
         depth=parent.depth + 1,
-        split_message_id=point.message_id,
+        split_message_id=point.message.id if point.message else None,
         split_position=point.position,
         branch_name=name,
         branch_reason=reason,

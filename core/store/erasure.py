@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import PersonId, WorkspaceId
 from core.store.tables import (
+    ArtifactVersionRow,
     AttachmentRow,
     FileRow,
     MessageRow,
@@ -25,6 +26,9 @@ from core.store.tables import (
 ERASED_NAME = "—"
 ERASED_FILE = "erased"
 """Stands as the problem of a file whose content was erased."""
+
+TYPED_IN = frozenset({"topic", "background", "task", "focus", "prior_context"})
+"""Fields of a thread's setup that hold what a person wrote."""
 
 BLANKED_AT_ONCE = 500
 IN_BULK = {"synchronize_session": False}
@@ -58,7 +62,14 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(title=ERASED_NAME, branch_name="", branch_reason="")
         .execution_options(**IN_BULK)
     )
+    await _do_blank_setups(session, workspace_id, person_id)
     await _do_blank_notices(session, workspace_id, person_id)
+    await session.execute(
+        update(ArtifactVersionRow)
+        .where(ArtifactVersionRow.workspace_id == workspace_id, ArtifactVersionRow.author_id == person_id)
+        .values(text="", reason="", author_name=ERASED_NAME)
+        .execution_options(**IN_BULK)
+    )
     await session.execute(
         update(PersonRow)
         .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
@@ -66,6 +77,14 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .execution_options(**IN_BULK)
     )
     return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
+
+
+async def _do_blank_setups(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
+    """What a person typed into the form a thread was started with; choices such as models stay."""
+    for thread in await session.scalars(
+        select(ThreadRow).where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
+    ):
+        thread.setup = {name: value for name, value in thread.setup.items() if name not in TYPED_IN}
 
 
 async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
