@@ -1,10 +1,11 @@
 """A person edits or deletes a message of theirs; the next AI input follows (spec §2)."""
 
+import logging
 from dataclasses import replace
 
 from core.commands.services import Services, can_see
 from core.domain.errors import Refusal
-from core.domain.ids import MessageId, PersonId
+from core.domain.ids import MessageId, PersonId, WorkspaceId
 from core.domain.message import MAX_MESSAGE_CHARS, Message
 from core.domain.policy import Action, Actor, Subject, authorise
 from core.domain.thread import Conversation, Thread
@@ -18,12 +19,16 @@ from core.store.message import (
     do_remove,
     do_replace,
     entry_at,
+    find_external_in_channel,
     find_message,
     position_of,
 )
 from core.store.run import open_runs
 from core.store.tables import MessageRow
 from core.store.thread import conversations, find_thread
+from core.store.workspace import find_workspace
+
+log = logging.getLogger(__name__)
 
 
 async def edit_message(
@@ -69,22 +74,49 @@ def _next_version(services: Services, old: Message, text: str) -> Message:
 async def delete_message(services: Services, actor: Actor, message_id: str, *, event_key: str) -> None:
     """Take a message out of the thread it was written in, and stop what is answering it. Raises Refusal."""
     row, thread = await _access(services, actor, message_id)
+    await _take_out(services, row, thread, actor_id=actor.person_id, event_key=event_key)
+
+
+async def follow_deletion(
+    services: Services, platform: str, workspace: str, channel: str, external_id: str, *, event_key: str
+) -> None:
+    """Take out a message that its platform says was deleted there, by whoever may do so; unknown ones are nothing.
+
+    All are the platform's ids. The platform's word stands for the right to delete, and nobody is named for it.
+    """
+    async with services.store.reading() as session:
+        home = await find_workspace(session, platform, workspace)
+        if home is None:
+            return
+        row = await find_external_in_channel(session, WorkspaceId(home.id), channel, external_id)
+        thread = await find_thread(session, WorkspaceId(home.id), row.thread_id) if row else None
+    if row is None or thread is None:
+        return
+    try:
+        await _take_out(services, row, thread, actor_id=None, event_key=event_key)
+    except Refusal:
+        log.info("a deleted message was gone already", extra={"message_id": row.id})
+
+
+async def _take_out(
+    services: Services, row: MessageRow, thread: Thread, *, actor_id: PersonId | None, event_key: str
+) -> None:
     async with services.store.writing() as session:
-        if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
+        if await claim(session, thread.workspace_id, (event_key,), services.clock) is not None:
             return
         old, lines = await _standing(session, thread, row)
         for line in lines:
             await do_remove(session, line.id, old.id)
         await do_audit(
             session,
-            actor.workspace_id,
-            actor_id=actor.person_id,
+            thread.workspace_id,
+            actor_id=actor_id,
             action="delete_message",
             subject_id=row.root_id,
             clock=services.clock,
             details={"message": old.id},
         )
-        runs = await open_runs(session, actor.workspace_id, thread.id)
+        runs = await open_runs(session, thread.workspace_id, thread.id)
     for run in runs:
         if run.request_id == row.root_id:
             await services.engine.request_stop(run.id)
