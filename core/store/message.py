@@ -158,7 +158,8 @@ async def do_place_answer(
     """Put an answer behind the message it answers and behind what its run has said there; returns its position.
 
     With `replaces` it takes the place of an earlier answer to the same message. Messages that people wrote meanwhile
-    move behind it, so that each is answered in its turn. When the message it answers was taken out, it goes to the end.
+    move behind it, so that each is answered in its turn. When the message it answers was taken out, the answer goes
+    where that stood.
     """
     await do_lock(session, conversation_id)
     asked = (
@@ -167,7 +168,8 @@ async def do_place_answer(
         else None
     )
     if asked is None:
-        return await do_append(session, workspace_id, conversation_id, MessageId(answer.id))
+        behind = await _last_before(session, conversation_id, answer.answers_id or answer.id)
+        return await _do_insert(session, workspace_id, conversation_id, behind, MessageId(answer.id))
     following = await session.scalar(
         select(MessageRow)
         .join(EntryRow, EntryRow.message_id == MessageRow.id)
@@ -177,9 +179,33 @@ async def do_place_answer(
         await do_replace(session, conversation_id, MessageId(following.id), MessageId(answer.id))
         return asked + 1
     behind = await _last_of_request(session, conversation_id, answer.answers_id or "") or asked
+    return await _do_insert(session, workspace_id, conversation_id, behind, MessageId(answer.id))
+
+
+async def _do_insert(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    conversation_id: ConversationId,
+    behind: int,
+    message_id: MessageId,
+) -> int:
     await _do_shift(session, conversation_id, above=behind, by=1)
-    await _do_put(session, workspace_id, conversation_id, behind + 1, MessageId(answer.id))
+    await _do_put(session, workspace_id, conversation_id, behind + 1, message_id)
     return behind + 1
+
+
+async def _last_before(session: AsyncSession, conversation_id: ConversationId, root_id: str) -> int:
+    """Position of the last entry before the first message of a person that came after the message `root_id`."""
+    later = await session.scalar(
+        select(func.min(EntryRow.position))
+        .join(MessageRow, MessageRow.id == EntryRow.message_id)
+        .where(
+            EntryRow.conversation_id == conversation_id,
+            MessageRow.author_kind == AuthorKind.PERSON.value,
+            MessageRow.root_id > root_id,
+        )
+    )
+    return later - 1 if later else await length(session, conversation_id)
 
 
 async def _last_of_request(

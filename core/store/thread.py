@@ -201,7 +201,8 @@ async def do_branch(
     of entries copied.
     """
     await do_add_thread(session, branch)
-    for line in await conversations(session, parent.workspace_id, parent.id):
+    lines = await conversations(session, parent.workspace_id, parent.id)
+    for line in lines:
         session.add(
             ConversationRow(
                 id=clock.new_id(),
@@ -217,7 +218,7 @@ async def do_branch(
     copied = await session.execute(
         insert(EntryRow).from_select(
             ["conversation_id", "position", "message_id", "workspace_id"],
-            _inherited(parent, branch, chosen=chosen, upto=upto),
+            _inherited(parent, branch, chosen=chosen, upto=upto, alone=len(lines) == 1),
         ),
         execution_options={"preserve_rowcount": True},
     )
@@ -239,7 +240,7 @@ async def do_branch(
 
 
 def _inherited(
-    parent: Thread, branch: Thread, *, chosen: Conversation, upto: int
+    parent: Thread, branch: Thread, *, chosen: Conversation, upto: int, alone: bool
 ) -> Select[str, int, str, WorkspaceId]:
     """The references that a branch begins with, one row for each entry."""
     split_at = (
@@ -253,8 +254,11 @@ def _inherited(
         .where(MessageRow.id == EntryRow.message_id, MessageRow.created_at <= split_at)
         .exists()
     )
+    # A late answer that stays behind leaves a gap in its conversation; where there is but one, none can be left.
+    number = func.row_number().over(partition_by=ConversationRow.id, order_by=EntryRow.position)
+    position = EntryRow.position if alone else number
     return (
-        select(ConversationRow.id, EntryRow.position, EntryRow.message_id, literal(parent.workspace_id))
+        select(ConversationRow.id, position, EntryRow.message_id, literal(parent.workspace_id))
         .join(EntryRow, EntryRow.conversation_id == ConversationRow.copied_from_id)
         .where(
             ConversationRow.thread_id == branch.id,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,10 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import ConversationId, MessageId, PersonId, ReceiptId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Author, AuthorKind, Message
+from core.domain.policy import Actor
 from core.domain.receipt import AiInput, Finish, InputPart, Origin, Receipt, Role, Usage
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
 from core.store.database import Store
-from core.store.message import do_add_message, do_append, entries_between
+from core.store.message import do_add_message, do_append, do_place_answer, entries_between, find_message
 from core.store.receipt import do_add_receipt
 from core.store.run import Run, do_add_run
 from core.store.tables import Row
@@ -38,6 +39,18 @@ class Ground:
 
     def id(self) -> str:
         return self.clock.new_id()
+
+    @property
+    def reader(self) -> Actor:
+        """The person, looking."""
+        return Actor(
+            workspace_id=self.workspace_id,
+            workspace="W1",
+            person_id=self.person_id,
+            external_id="U1",
+            name="Aki",
+            locale="en",
+        )
 
     async def add_thread(self, *, lines: tuple[str, ...] = (MAIN_LINE,), channel: str = "C1") -> Thread:
         thread = a_thread(self.clock, self.workspace_id, self.person_id, channel=channel)
@@ -77,6 +90,14 @@ class Ground:
         await do_add_message(session, self.workspace_id, message)
         await do_append(session, self.workspace_id, self.line.id, message.id)
         return message
+
+    async def place(self, answer: Message) -> None:
+        """Store an answer and put it where it belongs in the conversation."""
+        async with self.store.writing() as session:
+            await do_add_message(session, self.workspace_id, answer)
+            row = await find_message(session, self.workspace_id, answer.id)
+            assert row
+            await do_place_answer(session, self.workspace_id, self.line.id, row, replaces=True)
 
     async def fill(self, count: int, *, line: Conversation | None = None) -> None:
         """Messages of the person from position 1 on, added in bulk to an empty conversation."""
@@ -222,9 +243,10 @@ async def prepare(store: Store, *, workspace: str = "W1") -> Ground:
 
 @dataclass
 class Traffic:
-    """Statements that reached the database, without those that begin and end transactions."""
+    """Statements that reached the database, without those that begin and end transactions, and rows that came back."""
 
     statements: list[str] = field(default_factory=list)
+    rows: int = 0
 
     def matching(self, pattern: str) -> list[str]:
         return [s for s in self.statements if re.search(pattern, s, re.IGNORECASE)]
@@ -239,14 +261,18 @@ def watched(store: Store) -> Iterator[Traffic]:
         if not re.match("BEGIN|COMMIT|ROLLBACK|PRAGMA", statement):
             traffic.statements.append(statement)
 
-    engines = {store._reader.sync_engine, store._writer.sync_engine}
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield traffic
-    finally:
+    def count(_connection: Any, cursor: Any, *_more: Any) -> None:
+        # Both async drivers fetch the whole result when a statement is executed.
+        traffic.rows += len(cursor._rows)
+
+    engines = (store._reader.sync_engine, store._writer.sync_engine)
+    with ExitStack() as stack:
         for engine in engines:
-            event.remove(engine, "before_cursor_execute", note)
+            event.listen(engine, "before_cursor_execute", note)
+            stack.callback(event.remove, engine, "before_cursor_execute", note)
+            event.listen(engine, "after_cursor_execute", count)
+            stack.callback(event.remove, engine, "after_cursor_execute", count)
+        yield traffic
 
 
 async def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:

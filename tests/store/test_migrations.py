@@ -44,9 +44,9 @@ async def test_every_constraint_and_index_is_migrated_under_its_name(store: Stor
                 found.add(str(inspector.get_pk_constraint(table)["name"]))
             return found
 
-    wanted = {
-        str(c.name) for table in Row.metadata.tables.values() for c in [*table.constraints, *table.indexes]
-    }
+    tables = Row.metadata.tables.values()
+    wanted = {str(c.name) for table in tables for c in table.constraints}
+    wanted |= {str(index.name) for table in tables for index in table.indexes}
     assert wanted <= await asyncio.to_thread(names)
 
 
