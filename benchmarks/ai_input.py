@@ -52,7 +52,15 @@ async def _on(ground: Ground, prompts: PromptLibrary, *, long: int, short: int, 
 async def _build(ground: Ground, prompts: PromptLibrary, run: Run) -> float:
     begun = time.perf_counter()
     async with ground.store.reading() as session:
-        turn = await load_turn(session, run, context_tokens=64_000, max_output_tokens=4_096, vision=False)
+        turn = await load_turn(
+            session,
+            run,
+            line=None,
+            model=run.model,
+            context_tokens=64_000,
+            max_output_tokens=4_096,
+            vision=False,
+        )
     if turn is None:
         raise AssertionError("the request is not in its thread")
     build_chat(turn, prompts)

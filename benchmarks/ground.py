@@ -49,9 +49,9 @@ class Ground:
     def database(self) -> str:
         return "SQLite" if self.store.is_sqlite else "Postgres"
 
-    async def converse(self, count: int) -> Conversed:
+    async def converse(self, count: int, *, mode: Mode = Mode.CHAT) -> Conversed:
         """A thread of `count` messages, question and answer in turn, the last one a question."""
-        thread = self.new_thread()
+        thread = replace(self.new_thread(), mode=mode)
         line = Conversation(
             id=ConversationId(self.clock.new_id()), thread_id=thread.id, line=MAIN_LINE, model=MODEL
         )

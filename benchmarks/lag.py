@@ -1,6 +1,6 @@
 """How late an event loop comes to what is due, and how late one comes that has nothing to do.
 
-`python -m benchmarks.lag` is such an idle loop: when standard input ends it prints its lag, 99th percentile, in seconds.
+`python -m benchmarks.lag` is such an idle loop: when standard input ends it prints the 99th percentile of its lag in s.
 What it shows is the other load of the machine; it is taken at the same time as the loop that is measured.
 """
 

@@ -212,10 +212,15 @@ async def _last_of_request(
     session: AsyncSession, conversation_id: ConversationId, request_root_id: str
 ) -> int | None:
     """Position of the last answer to a message in a conversation."""
+    # From the answers to their places, as in `position_of`.
     return await session.scalar(
         select(func.max(EntryRow.position))
-        .join(MessageRow, MessageRow.id == EntryRow.message_id)
-        .where(EntryRow.conversation_id == conversation_id, MessageRow.answers_id == request_root_id)
+        .select_from(MessageRow)
+        .outerjoin(
+            EntryRow,
+            and_(EntryRow.message_id == MessageRow.id, EntryRow.conversation_id == conversation_id),
+        )
+        .where(MessageRow.answers_id == request_root_id)
     )
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
@@ -257,15 +257,19 @@ async def _placed(
     session: AsyncSession, lines: Sequence[Conversation], request_ids: Sequence[str]
 ) -> dict[MessageId, int]:
     """Positions of the answers to some messages (root ids) that stand in the lines of a thread."""
+    # From the answers to their places: SQLite reads an inner join the other way round, which is whole conversations.
     rows = await session.execute(
-        select(EntryRow.message_id, EntryRow.position)
-        .join(MessageRow, MessageRow.id == EntryRow.message_id)
-        .where(
-            MessageRow.answers_id.in_(request_ids),
-            EntryRow.conversation_id.in_([line.id for line in lines]),
+        select(MessageRow.id, EntryRow.position)
+        .outerjoin(
+            EntryRow,
+            and_(
+                EntryRow.message_id == MessageRow.id,
+                EntryRow.conversation_id.in_([line.id for line in lines]),
+            ),
         )
+        .where(MessageRow.answers_id.in_(request_ids))
     )
-    return {MessageId(row.message_id): row.position for row in rows}
+    return {MessageId(row.id): row.position for row in rows if row.position is not None}
 
 
 async def _roots(session: AsyncSession, entries: Sequence[Entry]) -> dict[str, str]:

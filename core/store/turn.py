@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import MessageId, RunId
@@ -93,16 +93,19 @@ async def _spoken(
     if thread.mode is Mode.CHAT:
         return ()
     if thread.mode is Mode.COMPARE:
+        # From the answers to their places: an inner join SQLite reads the other way round, in whole conversations.
         rows = await session.execute(
-            select(EntryRow.conversation_id, EntryRow.message_id)
-            .join(MessageRow, MessageRow.id == EntryRow.message_id)
-            .where(
-                EntryRow.workspace_id == run.workspace_id,
-                EntryRow.conversation_id.in_([each.id for each in lines]),
-                MessageRow.answers_id == run.request_id,
+            select(MessageRow.id, EntryRow.conversation_id)
+            .outerjoin(
+                EntryRow,
+                and_(
+                    EntryRow.message_id == MessageRow.id,
+                    EntryRow.conversation_id.in_([each.id for each in lines]),
+                ),
             )
+            .where(MessageRow.workspace_id == run.workspace_id, MessageRow.answers_id == run.request_id)
         )
-        by_line = {row.conversation_id: row.message_id for row in rows}
+        by_line = {row.conversation_id: row.id for row in rows}
         ids = [by_line[each.id] for each in lines if each.id in by_line]
         return tuple(_to_spoken(m) for m in await find_messages(session, run.workspace_id, ids))
     last = await length(session, lines[0].id)
