@@ -19,7 +19,7 @@ from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Actor, Policy
 from core.domain.receipt import Finish, Usage
 from core.domain.thread import Place
-from core.domain.view import AnswerState, AnswerView, PostView, ThreadPage
+from core.domain.view import AnswerState, AnswerView, MessageView, PostView, ThreadPage
 from core.engine.bench import Bench
 from core.engine.context import carry_out
 from core.engine.engine import Engine
@@ -197,10 +197,8 @@ class World:
     async def texts(self, actor: Actor, thread: ThreadId) -> list[str]:
         """Texts of the conversation in order, as shown: people's messages and kept answers."""
         page = await self.page(actor, thread)
-        positioned = [item for item in page.items if getattr(item, "position", None) is not None]
-        return [
-            item.text for item in positioned if not isinstance(item, type(None)) and hasattr(item, "text")
-        ]
+        spoken = [item for item in page.items if isinstance(item, MessageView | AnswerView)]
+        return [item.text for item in spoken if item.position is not None]
 
     async def answers(self, actor: Actor, thread: ThreadId) -> list[AnswerView]:
         page = await self.page(actor, thread)
@@ -227,7 +225,7 @@ async def eventually(holds: Callable[[], object]) -> None:
 
 
 def catalogue() -> Catalogue:
-    """Two real-looking models whose calls end in the ScriptedModel."""
+    """Real-looking models whose calls end in the ScriptedModel: `seer` sees images, `small` is small and dear."""
     models = {
         "alpha": {
             "id": "openai/alpha-2026-01-01",
@@ -239,6 +237,20 @@ def catalogue() -> Catalogue:
             "api_base": "http://127.0.0.1:9/v1",
             "context_tokens": 64_000,
         },
+        "seer": {
+            "id": "openai/seer-2026-01-01",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 64_000,
+            "vision": True,
+        },
+        "small": {
+            "id": "openai/small-2026-01-01",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 4_000,
+            "max_output_tokens": 1_000,
+            "input_price": 1_000.0,
+            "output_price": 1_000.0,
+        },
     }
     return load_catalogue(models, {"chat": "alpha"}, file="test.toml", line_of=lambda path: 1, env={})
 
@@ -249,18 +261,26 @@ async def open_world(
     engine_url: str,
     *,
     model: ScriptedModel | None = None,
+    poster: RecordingPoster | None = None,
     posters: Mapping[str, Poster] = MappingProxyType({}),
+    patient: bool = True,
 ) -> AsyncGenerator[World]:
     """A product on these databases. Opened again on the same ones it is the same product after a restart.
 
-    `posters` are those of further platforms.
+    `posters` are those of further platforms. What is going on when it closes may end, or is cut off unless `patient`.
     """
-    store, clock, doors, poster = Store(database_url), SteppingClock(), OpenDoors(), RecordingPoster()
-    scripted, policies = model or ScriptedModel(), {}
+    store, clock, doors, poster = (
+        Store(database_url),
+        SteppingClock(),
+        OpenDoors(),
+        poster or RecordingPoster(),
+    )
+    scripted = model or ScriptedModel()
+    policies: dict[str, Policy] = {}
     prompts, models = await asyncio.to_thread(load_library), catalogue()
 
     def policy(workspace: str) -> Policy:
-        return policies.get(workspace, Policy())
+        return policies.get(workspace) or Policy()
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         return policy(WORKSPACE.external_id)
@@ -279,7 +299,9 @@ async def open_world(
         await carry_out(bench, run)
 
     engine = Engine(
-        EngineSettings(url=engine_url, drain_s=5.0), body, metrics=EngineMetrics(CollectorRegistry())
+        EngineSettings(url=engine_url, drain_s=5.0 if patient else 0.0),
+        body,
+        metrics=EngineMetrics(CollectorRegistry()),
     )
     services = Services(
         store=store,
@@ -304,7 +326,7 @@ async def open_world(
             policies=policies,
         )
     finally:
-        if scripted.hold is not None:
+        if scripted.hold is not None and patient:
             scripted.hold.set()
         await engine.drain()
         await store.close()
