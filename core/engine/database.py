@@ -161,5 +161,5 @@ class Database:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # DBOS sets this on engines it creates itself, and relies on it: a writer that begins as a reader can lose.
     connection.isolation_level = "IMMEDIATE"
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON"):
+    for pragma in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")

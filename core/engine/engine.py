@@ -100,12 +100,24 @@ class Engine:
             await self._database.close()
             raise StoreUnavailable("the engine's database does not answer") from error
         self._metrics.watch_lease(lambda: self._lease.age_s)
-        for loop in (self._lease.keep(), self._take_over(), self._claim(), self._watch_stops()):
-            self._loops.append(asyncio.create_task(loop))
-        self._loops.append(asyncio.create_task(self._sweeps.keep()))
+        for loop in (
+            self._lease.keep(),
+            self._take_over(),
+            self._claim(),
+            self._watch_stops(),
+            self._sweeps.keep(),
+        ):
+            task = asyncio.create_task(loop)
+            task.add_done_callback(_report_death)
+            self._loops.append(task)
 
     async def drain(self) -> None:
-        """Stop claiming, let runs finish for a while, park the rest where the next process finds them, and leave."""
+        """Stop claiming, let runs finish for a while, park the rest where the next process finds them, and leave.
+
+        Harmless on an engine that never started.
+        """
+        if not self._loops:
+            return
         self._draining = True
         keep_lease, *others = self._loops
         await _end(others)
@@ -258,7 +270,7 @@ class Engine:
             if time.monotonic() - looked >= self._settings.stranded_after_s:
                 looked = time.monotonic()
                 await self._attempt(self._recover_stranded(suspects))
-            await asyncio.sleep(self._settings.beat_s)
+            await asyncio.sleep(self._settings.look_s)
 
     async def _recover_dead(self) -> None:
         dead = await self._database.transact(self._lease.bury)
@@ -303,6 +315,11 @@ class Engine:
 def _forget(connection: sa.Connection, *, run_ids: list[str]) -> None:
     connection.execute(sa.delete(post).where(post.c.run_id.in_(run_ids)))
     connection.execute(sa.delete(stop).where(stop.c.run_id.in_(run_ids)))
+
+
+def _report_death(loop: asyncio.Task[None]) -> None:
+    if not loop.cancelled():
+        log.critical("a loop of the engine ended", exc_info=loop.exception())
 
 
 async def _end(tasks: list[asyncio.Task[Any]]) -> None:

@@ -177,7 +177,7 @@ class Host:
             "max_executor_threads": 16,
             "log_level": "WARNING",
             # It only serves features that are not used here, and its thread is waited for at shutdown.
-            "notification_listener_polling_interval_sec": 0.2,
+            "notification_listener_polling_interval_sec": 0.1,
         }
 
 

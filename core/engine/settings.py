@@ -34,5 +34,10 @@ class EngineSettings:
 
     @property
     def beat_s(self) -> float:
-        """Pause between two renewals of the lease."""
+        """Pause between two renewals of the lease: four may fail before it ends."""
+        return self.lease_ttl_s / 5
+
+    @property
+    def look_s(self) -> float:
+        """Pause between two looks for runs of dead processes."""
         return min(self.lease_ttl_s / 5, 0.5)

@@ -6,7 +6,7 @@ the job for the next round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -43,10 +43,22 @@ class Sweeps:
         async with asyncio.TaskGroup() as group:
             while True:
                 going = {name: task for name, task in going.items() if not task.done()}
-                for job in [job for name, job in self._known.items() if name not in going]:
+                for job in await self._due(but=going.keys()):
                     if await self._claim(job):
                         going[job.name] = group.create_task(_do(job))
                 await asyncio.sleep(self._check_s)
+
+    async def _due(self, *, but: Collection[str]) -> list[Sweep]:
+        """Jobs that seem due; read first, because most looks find none and a claim is a write."""
+        later = sa.select(sweep.c.name).where(sweep.c.due > self._database.now)
+        try:
+            resting = await self._database.transact(
+                lambda connection: connection.execute(later).scalars().all()
+            )
+        except SQLAlchemyError:
+            # The lease says so in the log; the jobs stay due.
+            return []
+        return [job for name, job in self._known.items() if name not in resting and name not in but]
 
     async def _claim(self, job: Sweep) -> bool:
         now = self._database.now
@@ -63,7 +75,6 @@ class Sweeps:
         try:
             return await self._database.transact(act)
         except SQLAlchemyError:
-            # The lease says so in the log; the job stays due.
             return False
 
 

@@ -185,7 +185,6 @@ async def test_a_database_that_is_not_there_is_said_at_start(room: EngineRoom) -
 
     with pytest.raises(StoreUnavailable, match="cannot be opened"):
         await room.start("postgresql://nobody@127.0.0.1:1/nothing", body)
-    room.engine = None
 
 
 async def test_an_unknown_run_has_no_state(room: EngineRoom, sqlite_url: str) -> None:

@@ -121,12 +121,20 @@ async def test_a_process_killed_and_started_again_on_sqlite(
     check(verdict, events=KILLS, capsys=capsys)
 
 
-async def test_another_process_takes_over_on_postgres(
-    capsys: pytest.CaptureFixture[str], postgres_url: str
+@pytest.mark.parametrize(("database", "kills"), [("postgres", KILLS), ("sqlite", KILLS // 2)])
+async def test_another_process_takes_over(
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    database: str,
+    kills: int,
 ) -> None:
-    async with series_on(postgres_url) as series:
+    url = f"sqlite:///{tmp_path / 'engine.db'}"
+    if database == "postgres":
+        url = request.getfixturevalue("postgres_url")
+    async with series_on(url) as series:
         stays = await series.process()
-        for _ in range(KILLS):
+        for _ in range(kills):
             pair = [stays, await series.process(more=3 * WAVE)]
             await asyncio.sleep(CHANCE.uniform(0.0, 0.7))
             CHANCE.shuffle(pair)
@@ -134,7 +142,7 @@ async def test_another_process_takes_over_on_postgres(
             await series.kill(goes)
         verdict = await series.finish(await series.process())
 
-    check(verdict, events=KILLS, capsys=capsys)
+    check(verdict, events=kills, capsys=capsys)
 
 
 async def test_a_process_frozen_past_its_lease_does_nothing_more_on_postgres(
