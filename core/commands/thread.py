@@ -113,6 +113,14 @@ async def show_thread(
     )
 
 
+def last_answer(page: ThreadPage) -> AnswerView:
+    """The newest answer that a thread keeps. Raises Refusal when there is none."""
+    for item in reversed(page.items):
+        if isinstance(item, AnswerView) and item.kept:
+            return item
+    raise Refusal("answer_not_found")
+
+
 def _with_notices(
     items: tuple[MessageView | AnswerView, ...],
     notes: list[NoticeView],
