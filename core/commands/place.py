@@ -22,16 +22,6 @@ class Found:
     ref: str
 
 
-async def is_ours(services: Services, platform: str, workspace: str, place: Place) -> bool:
-    """Whether a thread of ours lives at a place of a workspace (platform ids).
-
-    For adapters, to tell which events are for us before anyone is made known; it decides nothing about rights.
-    """
-    async with services.store.reading() as session:
-        row = await find_workspace(session, platform, workspace)
-        return row is not None and await find_thread_at(session, WorkspaceId(row.id), place) is not None
-
-
 async def thread_at(services: Services, actor: Actor, place: Place) -> Thread | None:
     """Our thread at a place, None when there is none or the actor cannot see its channel."""
     async with services.store.reading() as session:
