@@ -1,17 +1,18 @@
 """A person says something in a thread, or begins one."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from core.commands.services import Services, access_thread, can_see, choose_model, enqueue
+from core.commands.opening import Opening, open_mode
+from core.commands.services import Services, access_thread, can_see, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread, title_from
+from core.domain.thread import Conversation, Mode, Place, Status, Thread, title_from
 from core.files.charset import clean
 from core.files.reader import FileText
 from core.modes import PROMPTS
@@ -64,8 +65,14 @@ class Said:
     uploads: tuple[Upload, ...] = ()
     earlier: tuple[Earlier, ...] = ()
     """What stood at a new thread's place before, oldest first: taken in as context, once."""
+    mode: Mode = Mode.CHAT
+    """Of a new thread."""
+    setup: Mapping[str, object] = field(default_factory=dict)
+    """What a form or command gave for the mode of a new thread; the text is its question, topic or task."""
+    estimate_seen: bool = False
+    """The person saw what a new thread with several calls is expected to cost, and went on."""
     model: str | None = None
-    """Alias for a new thread; None takes the default."""
+    """Alias for a new Chat; None takes the default."""
     locale: str | None = None
     """Language of a new thread; None takes the person's."""
 
@@ -89,13 +96,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     A message outside our threads counts only with a mention. Raises Refusal and StoreUnavailable; in both cases
     nothing was stored.
     """
-    text = clean(said.text).strip()
-    if not text and not said.uploads:
-        raise Refusal("empty_message")
-    if len(text) > MAX_MESSAGE_CHARS:
-        raise Refusal("message_too_long", had=len(text), limit=MAX_MESSAGE_CHARS)
-    if len(said.uploads) > MAX_FILES:
-        raise Refusal("too_many_files", had=len(said.uploads), limit=MAX_FILES)
+    text = _checked_text(said)
     policy = services.policy(actor.workspace)
     place, known = await _where(services, actor, said)
     authorise(
@@ -106,7 +107,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     )
     if known is None and not said.mentions_bot:
         return NOT_OURS
-    model = choose_model(services, policy, said.model) if known is None else ""
+    opening = _opening(services, policy, said, text) if known is None else None
     message = await _message(services, actor, replace(said, text=text))
     async with services.store.writing() as session:
         keys = (said.event_key, f"message:{place.channel}:{said.external_id}")
@@ -114,12 +115,14 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
         if earlier is not None:
             return _again(earlier)
         thread = await find_thread_at(session, actor.workspace_id, place) if known is None else known
-        if thread is None:
+        if thread is None and opening is not None:
             thread, is_new = await _do_begin(
-                session, services, actor, said, place=place, model=model, text=text
+                session, services, actor, said, place=place, opening=opening, text=text
             )
             if is_new:
                 await do_take_in(session, services, thread, said.earlier)
+        if thread is None:
+            raise Refusal("thread_not_found")
         message = replace(message, thread_id=thread.id)
         run = await _do_store(session, services, actor, thread, message, said, policy, uploads=said.uploads)
         result = SaidResult(
@@ -129,6 +132,25 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     if run is not None:
         await enqueue(services, run)
     return result
+
+
+def _checked_text(said: Said) -> str:
+    text = clean(said.text).strip()
+    if not text and not said.uploads:
+        raise Refusal("empty_message")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise Refusal("message_too_long", had=len(text), limit=MAX_MESSAGE_CHARS)
+    if len(said.uploads) > MAX_FILES:
+        raise Refusal("too_many_files", had=len(said.uploads), limit=MAX_FILES)
+    return text
+
+
+def _opening(services: Services, policy: Policy, said: Said, text: str) -> Opening:
+    """How a new thread begins. Raises Refusal, also when its cost was not shown before."""
+    opening = open_mode(services, policy, said.mode, said.setup, text, said.model)
+    if len(opening.calls) > 1 and not said.estimate_seen:
+        raise Refusal("estimate_first", calls=len(opening.calls))
+    return opening
 
 
 async def _where(services: Services, actor: Actor, said: Said) -> tuple[Place, Thread | None]:
@@ -179,7 +201,7 @@ async def _do_begin(
     said: Said,
     *,
     place: Place,
-    model: str,
+    opening: Opening,
     text: str,
 ) -> tuple[Thread, bool]:
     """The new thread; or the one that another message to the same place began meanwhile, and False."""
@@ -188,7 +210,7 @@ async def _do_begin(
         id=thread_id,
         workspace_id=actor.workspace_id,
         place=place if place.thread else replace(place, thread=thread_id),
-        mode=Mode.CHAT,
+        mode=opening.mode,
         title=title_from(text or clean(said.uploads[0].name)),
         owner_id=actor.person_id,
         locale=said.locale or actor.locale,
@@ -200,6 +222,7 @@ async def _do_begin(
         branch_name="",
         branch_reason="",
         status=Status.ACTIVE,
+        setup=opening.setup,
         created_at=services.clock.now(),
     )
     if not await do_add_thread(session, thread):
@@ -207,10 +230,11 @@ async def _do_begin(
         if other is None:
             raise LookupError("a place is taken by no thread")
         return other, False
-    line = Conversation(
-        id=ConversationId(services.clock.new_id()), thread_id=thread_id, line=MAIN_LINE, model=model
-    )
-    await do_add_conversation(session, actor.workspace_id, line)
+    for name, model in opening.lines:
+        line = Conversation(
+            id=ConversationId(services.clock.new_id()), thread_id=thread_id, line=name, model=model
+        )
+        await do_add_conversation(session, actor.workspace_id, line)
     return thread, True
 
 
@@ -285,7 +309,7 @@ async def _do_store(
         conversation_id=lines[0].id,
         request_id=message.id,
         model=lines[0].model,
-        prompts=services.prompts.refs(*PROMPTS[thread.mode]),
+        prompts=services.prompts.refs(*PROMPTS[thread.mode.value]),
         requested_by=actor.person_id,
         failure=None,
         created_at=services.clock.now(),

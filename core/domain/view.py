@@ -238,6 +238,20 @@ class ModelItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateView:
+    """What a run that calls more than one model is expected to cost; shown and confirmed before it starts."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    """Of the calls whose price is known."""
+    unpriced: tuple[str, ...]
+    """Models whose price is not known and which `cost_usd` leaves out."""
+    notes: tuple[Phrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageLine:
     """Calls, tokens and money of one day, model or person."""
 

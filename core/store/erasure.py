@@ -6,6 +6,7 @@ still hold together; texts, names and files go, in every copy.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -27,7 +28,7 @@ ERASED_NAME = "—"
 ERASED_FILE = "erased"
 """Stands as the problem of a file whose content was erased."""
 
-TYPED_IN = frozenset({"topic", "background", "task", "focus", "prior_context"})
+TYPED_IN = frozenset({"topic", "background", "task", "inputs", "prior_context"})
 """Fields of a thread's setup that hold what a person wrote."""
 
 BLANKED_AT_ONCE = 500
@@ -84,7 +85,18 @@ async def _do_blank_setups(session: AsyncSession, workspace_id: WorkspaceId, per
     for thread in await session.scalars(
         select(ThreadRow).where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
     ):
-        thread.setup = {name: value for name, value in thread.setup.items() if name not in TYPED_IN}
+        thread.setup = {
+            name: _blanked(value) if name in TYPED_IN else value for name, value in thread.setup.items()
+        }
+
+
+def _blanked(value: Any) -> Any:
+    """The same shape without what was written in it, so that the thread's mode can still read its setup."""
+    if isinstance(value, str):
+        return ERASED_NAME if value else ""
+    if isinstance(value, list):
+        return [_blanked(item) for item in value]
+    return {key: _blanked(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:

@@ -1,0 +1,173 @@
+"""What a new thread begins with, by its mode: the checked setup, its lines, and the calls it will make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.ai_input.estimate import estimate_tokens
+from core.commands.services import Services, allowed_models, choose_model
+from core.domain.codraft import CoDraftSetup
+from core.domain.compare import CompareSetup
+from core.domain.debate import DebateSetup
+from core.domain.errors import Refusal
+from core.domain.policy import Policy
+from core.domain.setup import repeated, spread
+from core.domain.thread import MAIN_LINE, Mode
+from core.domain.view import EstimateView, Phrase
+
+OUTPUT_GUESS_TOKENS = 700
+"""What an answer is taken to cost before it is written: a page of text."""
+
+PROMPT_GUESS_TOKENS = 600
+"""What the product's own prompt adds to each call."""
+
+DEFAULT_COUNT = 3
+"""Models of a Compare or Co-Draft, and participants of a Debate, where a person names none and defaults are short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    mode: Mode
+    setup: Mapping[str, Any]
+    """As the thread keeps it."""
+    lines: tuple[tuple[str, str], ...]
+    """Name and model of each conversation."""
+    calls: tuple[str, ...]
+    """The model of each call that the first run makes, in order."""
+    grows: bool
+    """Later calls read what earlier ones wrote."""
+    notes: tuple[Phrase, ...] = ()
+    """What people should know before they start, though it is allowed."""
+
+
+def open_mode(
+    services: Services, policy: Policy, mode: Mode, given: Mapping[str, object], text: str, model: str | None
+) -> Opening:
+    """The opening for `text` (question, topic or task) with what a form or command gave. Raises Refusal.
+
+    Whatever is not given comes from `[defaults]`, different models first.
+    """
+    allowed = allowed_models(services, policy)
+    opening = _OPENINGS[mode](services, policy, allowed, dict(given), text, model)
+    for alias in {model for _, model in opening.lines} | set(opening.calls):
+        if alias not in allowed:
+            raise Refusal("unknown_model", model=alias, allowed=", ".join(allowed))
+    return opening
+
+
+def _chat(
+    services: Services,
+    policy: Policy,
+    allowed: tuple[str, ...],
+    given: dict[str, object],
+    text: str,
+    model: str | None,
+) -> Opening:
+    alias = choose_model(services, policy, model)
+    return Opening(mode=Mode.CHAT, setup={}, lines=((MAIN_LINE, alias),), calls=(alias,), grows=False)
+
+
+def _compare(
+    services: Services,
+    policy: Policy,
+    allowed: tuple[str, ...],
+    given: dict[str, object],
+    text: str,
+    model: str | None,
+) -> Opening:
+    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)))
+    setup = CompareSetup.from_json(given)
+    return Opening(
+        mode=Mode.COMPARE,
+        setup=setup.to_json(),
+        lines=tuple((candidate.line, candidate.model) for candidate in setup.candidates),
+        calls=setup.models,
+        grows=False,
+        notes=_same_twice(setup.models),
+    )
+
+
+def _debate(
+    services: Services,
+    policy: Policy,
+    allowed: tuple[str, ...],
+    given: dict[str, object],
+    text: str,
+    model: str | None,
+) -> Opening:
+    models = _several(services.models.defaults.debate, allowed)
+    given.setdefault("participants", [{"model": alias} for alias in models])
+    given.setdefault("moderator", _one(services.models.defaults.moderator, allowed))
+    setup = DebateSetup.from_json({**given, "topic": text})
+    return Opening(
+        mode=Mode.DEBATE,
+        setup=setup.to_json(),
+        lines=((MAIN_LINE, setup.moderator),),
+        calls=tuple(speaker.model for each in setup.rounds() for speaker in each.speakers),
+        grows=True,
+        notes=_same_twice(tuple(participant.model for participant in setup.participants)),
+    )
+
+
+def _codraft(
+    services: Services,
+    policy: Policy,
+    allowed: tuple[str, ...],
+    given: dict[str, object],
+    text: str,
+    model: str | None,
+) -> Opening:
+    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)[:2]))
+    setup = CoDraftSetup.from_json({**given, "task": text})
+    passes = [model for each in setup.plan() for model in (each.model, each.model)]
+    return Opening(
+        mode=Mode.CODRAFT,
+        setup=setup.to_json(),
+        lines=((MAIN_LINE, setup.models[0]),),
+        calls=(setup.models[0], *passes),
+        grows=True,
+        notes=_same_twice(setup.models),
+    )
+
+
+_OPENINGS = {
+    Mode.CHAT: _chat,
+    Mode.COMPARE: _compare,
+    Mode.DEBATE: _debate,
+    Mode.CODRAFT: _codraft,
+}
+
+
+def _several(defaults: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    usable = [alias for alias in (*defaults, *allowed) if alias in allowed]
+    return spread(usable, min(DEFAULT_COUNT, max(2, len(set(usable)))))
+
+
+def _one(default: str, allowed: tuple[str, ...]) -> str:
+    return default if default in allowed or not allowed else allowed[0]
+
+
+def _same_twice(models: tuple[str, ...]) -> tuple[Phrase, ...]:
+    return tuple(Phrase(key="note.same_model", fields={"model": model}) for model in repeated(models))
+
+
+def estimate(services: Services, opening: Opening, text: str) -> EstimateView:
+    """What the first run of a thread is expected to cost, before anything is called (spec §14)."""
+    tokens = estimate_tokens(text) + PROMPT_GUESS_TOKENS
+    cost, unpriced, sent = 0.0, [], 0
+    for number, alias in enumerate(opening.calls):
+        reads = tokens + (number * OUTPUT_GUESS_TOKENS if opening.grows else 0)
+        sent += reads
+        price = services.models.models[alias].cost_usd(reads, OUTPUT_GUESS_TOKENS)
+        if price is None:
+            unpriced.append(alias)
+        else:
+            cost += price
+    return EstimateView(
+        calls=len(opening.calls),
+        input_tokens=sent,
+        output_tokens=len(opening.calls) * OUTPUT_GUESS_TOKENS,
+        cost_usd=cost,
+        unpriced=tuple(dict.fromkeys(unpriced)),
+        notes=opening.notes,
+    )
