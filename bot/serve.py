@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from bot.web.server import (
     serve,
     serve_console,
 )
-from bot.wiring import Product, open_product
+from bot.wiring import Adapter, Product, open_product
 from core.domain.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -38,12 +38,28 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     try:
-        async with open_product(settings) as product, _sockets(settings, product):
+        async with (
+            open_product(settings) as product,
+            _sockets(settings, product),
+            _listening(product.adapters),
+        ):
             await stopping.wait()
             log.info("draining")
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def _listening(adapters: Sequence[Adapter]) -> AsyncGenerator[None]:
+    """Listen to every platform until the block ends."""
+    async with asyncio.TaskGroup() as tasks:
+        listening = [tasks.create_task(adapter.run(), name=adapter.name) for adapter in adapters]
+        try:
+            yield
+        finally:
+            for task in listening:
+                task.cancel()
 
 
 @asynccontextmanager
@@ -55,7 +71,8 @@ async def _sockets(settings: Settings, product: Product) -> AsyncGenerator[None]
         served = await _listen(serve_console(application, port=settings.port), LOOPBACK, settings.port)
         stack.push_async_callback(served.close)
         if settings.public is not None:
-            public = public_application((), probes=probes)
+            routes = [route for adapter in product.adapters for route in adapter.routes()]
+            public = public_application(routes, probes=probes)
             host, port = settings.public.host, settings.public.port
             stack.push_async_callback((await _listen(serve(public, host=host, port=port), host, port)).close)
         # Alone on a line, for people to click and scripts to read.

@@ -1,10 +1,12 @@
 """The only file that names concrete classes: it builds what the settings ask for and ties it together."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
+from aiohttp import web
 from prometheus_client import (
     CollectorRegistry,
     GCCollector,
@@ -18,11 +20,14 @@ from bot.console.feed import Feed
 from bot.console.poster import ConsolePoster
 from bot.doctor import Probes
 from bot.settings import Settings
+from bot.slack.adapter import SlackAdapter, one_bot
+from bot.slack.adapter import open_platform as open_slack
+from bot.slack.people import PLATFORM as SLACK
 from core.commands import care
 from core.commands.console import PLATFORM, LocalChannels, set_up
 from core.commands.services import Services
 from core.commands.upkeep import apply_retention, pick_up_left_behind
-from core.domain.errors import StoreUnavailable
+from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
 from core.engine.bench import Bench
@@ -37,6 +42,7 @@ from core.llm.doctor import ProbeResult, probe
 from core.llm.gateway import Gateway
 from core.llm.link import WorkerLink
 from core.llm.metrics import ModelMetrics
+from core.ports import ChannelAccess, Poster
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.erasure import Erased
@@ -57,6 +63,34 @@ class SystemClock:
         return str(uuid7())
 
 
+class Adapter(Protocol):
+    """One chat platform that people come from."""
+
+    @property
+    def name(self) -> str: ...
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """What it answers on the public socket."""
+        ...
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        ...
+
+    async def is_ready(self) -> bool:
+        """Events of the platform reach this process."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platforms:
+    """The platforms that are set up: what the engine posts with and asks, and how to listen to each."""
+
+    posters: dict[str, Poster]
+    access: dict[str, ChannelAccess]
+    listen: list[Callable[[Services], Adapter]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """Everything that is running once the product is open."""
@@ -65,6 +99,7 @@ class Product:
     gateway: Gateway
     feed: Feed
     registry: CollectorRegistry
+    adapters: tuple[Adapter, ...]
 
     async def missing(self) -> tuple[str, ...]:
         """Parts that are not ready for work."""
@@ -75,6 +110,7 @@ class Product:
             parts.append("database")
         if not self.gateway.ready:
             parts.append("models")
+        parts += [adapter.name for adapter in self.adapters if not await adapter.is_ready()]
         return tuple(parts)
 
     def metrics(self) -> bytes:
@@ -116,8 +152,40 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    store, clock, prompts, feed = Store(settings.database_url), SystemClock(), load_library(), Feed()
+    store, feed = Store(settings.database_url), Feed()
     gateway = gateway_of(settings, catalogue, registry)
+    try:
+        async with _open_platforms(settings, store, feed) as platforms:
+            services = _services(settings, store, catalogue, gateway, platforms, registry)
+            await migrate(store)
+            await set_up(services)
+            await gateway.start()
+            await services.engine.start()
+            try:
+                yield Product(
+                    services=services,
+                    gateway=gateway,
+                    feed=feed,
+                    registry=registry,
+                    adapters=tuple(listen(services) for listen in platforms.listen),
+                )
+            finally:
+                await services.engine.drain()
+    finally:
+        await gateway.close()
+        await store.close()
+
+
+def _services(
+    settings: Settings,
+    store: Store,
+    catalogue: Catalogue,
+    gateway: Gateway,
+    platforms: Platforms,
+    registry: CollectorRegistry,
+) -> Services:
+    """The engine with its bench and schedules, and what commands work with."""
+    clock, prompts = SystemClock(), load_library()
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         async with store.reading() as session:
@@ -128,7 +196,7 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
         gateway=gateway,
         models=catalogue,
         prompts=prompts,
-        posters={PLATFORM: ConsolePoster(feed)},
+        posters=platforms.posters,
         policy=policy_of,
         clock=clock,
     )
@@ -143,24 +211,51 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
         models=catalogue,
         prompts=prompts,
         policy=settings.policy_for,
-        access={PLATFORM: LocalChannels(store)},
+        access=platforms.access,
         files=FileReader(),
         clock=clock,
     )
     engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
     engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))
-    await migrate(store)
-    await set_up(services)
-    await gateway.start()
-    try:
-        await engine.start()
-        try:
-            yield Product(services=services, gateway=gateway, feed=feed, registry=registry)
-        finally:
-            await engine.drain()
-    finally:
-        await gateway.close()
-        await store.close()
+    return services
+
+
+@asynccontextmanager
+async def _open_platforms(settings: Settings, store: Store, feed: Feed) -> AsyncGenerator[Platforms]:
+    """The console, and every platform that the settings name tokens for. Raises ConfigurationError."""
+
+    async def external_id(workspace_id: WorkspaceId) -> str:
+        async with store.reading() as session:
+            return await external_id_of(session, workspace_id)
+
+    platforms = Platforms(
+        posters={PLATFORM: ConsolePoster(feed)}, access={PLATFORM: LocalChannels(store)}, listen=[]
+    )
+    async with AsyncExitStack() as stack:
+        if settings.slack.bot_token:
+            if not settings.slack.app_token and not (settings.slack.signing_secret and settings.public):
+                raise ConfigurationError(
+                    "SLACK_BOT_TOKEN",
+                    "needs SLACK_APP_TOKEN beside it (Socket Mode), or SLACK_SIGNING_SECRET and "
+                    "PROMPTFLOW_PUBLIC_PORT (HTTP)",
+                )
+            slack = await stack.enter_async_context(
+                open_slack(
+                    api_url=settings.slack.api_url,
+                    make_bots=one_bot(settings.slack.bot_token),
+                    external_id=external_id,
+                )
+            )
+            platforms.posters[SLACK], platforms.access[SLACK] = slack.poster, slack.access
+            platforms.listen.append(
+                lambda services: SlackAdapter(
+                    slack,
+                    services,
+                    app_token=settings.slack.app_token,
+                    signing_secret=settings.slack.signing_secret,
+                )
+            )
+        yield platforms
 
 
 async def migrate_database(settings: Settings) -> str:

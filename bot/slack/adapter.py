@@ -1,0 +1,166 @@
+"""Slack, put together: what the engine posts with, and what listens."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+
+from bot.slack.access import SlackAccess
+from bot.slack.app import SlackApp
+from bot.slack.background import Background
+from bot.slack.bots import Bots, OneBot
+from bot.slack.caller import Callers
+from bot.slack.calls import Calls
+from bot.slack.desk import Desk
+from bot.slack.files import SlackFiles
+from bot.slack.http import EventRoute
+from bot.slack.intake import Intake
+from bot.slack.people import PLATFORM, People
+from bot.slack.poster import SlackPoster
+from bot.slack.private import Private
+from bot.slack.socket import Sockets
+from bot.slack.status import Statuses
+from bot.slack.stream import Streams
+from bot.slack.turn import Turns
+from core.commands.services import Services
+from core.domain.errors import PlatformFailure
+from core.domain.ids import WorkspaceId
+
+log = logging.getLogger(__name__)
+
+DRAIN_S: Final = 8.0
+AGAIN_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackPlatform:
+    """Slack towards the core: poster and rights. Lives as long as the engine posts."""
+
+    calls: Calls
+    bots: Bots
+    people: People
+    access: SlackAccess
+    files: SlackFiles
+    streams: Streams
+    statuses: Statuses
+    background: Background
+    poster: SlackPoster
+
+
+@asynccontextmanager
+async def open_platform(
+    *,
+    api_url: str,
+    make_bots: Callable[[Calls], Bots],
+    external_id: Callable[[WorkspaceId], Awaitable[str]],
+) -> AsyncGenerator[SlackPlatform]:
+    """Slack with its own HTTP session, until the block ends. Connects to nothing yet."""
+    async with aiohttp.ClientSession() as session:
+        calls = Calls(api_url=api_url, session=session)
+        bots, background = make_bots(calls), Background()
+        people, files, streams = People(calls), SlackFiles(calls), Streams(calls)
+        statuses = Statuses(calls, background)
+        poster = SlackPoster(calls, bots, files, streams, statuses, background, external_id)
+        try:
+            yield SlackPlatform(
+                calls=calls,
+                bots=bots,
+                people=people,
+                access=SlackAccess(calls, bots, people, external_id),
+                files=files,
+                streams=streams,
+                statuses=statuses,
+                background=background,
+                poster=poster,
+            )
+        finally:
+            await background.drain(DRAIN_S)
+
+
+def one_bot(token: str) -> Callable[[Calls], OneBot]:
+    """The bot of a single workspace, by the token in the settings."""
+
+    def make(calls: Calls) -> OneBot:
+        return OneBot(token, lambda given: calls.send(given, "auth.test"))
+
+    return make
+
+
+class SlackAdapter:
+    """Slack towards people: listens over sockets or HTTP, and says whether it hears."""
+
+    name = PLATFORM
+
+    def __init__(
+        self, platform: SlackPlatform, services: Services, *, app_token: str, signing_secret: str
+    ) -> None:
+        self._platform = platform
+        callers = Callers(services, platform.people, platform.access)
+        desk = Desk(services, platform.access, platform.files)
+        private = Private(platform.calls, platform.files)
+        intake = Intake(
+            services=services,
+            calls=platform.calls,
+            callers=callers,
+            people=platform.people,
+            files=platform.files,
+            streams=platform.streams,
+            statuses=platform.statuses,
+            poster=platform.poster,
+            desk=desk,
+            private=private,
+            turns=Turns(),
+        )
+        self.app = SlackApp(
+            calls=platform.calls,
+            bots=platform.bots,
+            access=platform.access,
+            callers=callers,
+            intake=intake,
+            desk=desk,
+            private=private,
+            background=platform.background,
+        )
+        self.sockets = Sockets(self.app.bolt, platform.calls.client(None), app_token) if app_token else None
+        self._events = EventRoute(self.app.bolt, signing_secret) if signing_secret else None
+        self._known = self.sockets is None
+        """Whether Slack said who we are; over HTTP every delivery says so itself."""
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """For the public socket: the address of events, none in Socket Mode alone."""
+        return self._events.routes() if self._events else []
+
+    async def is_ready(self) -> bool:
+        """Slack's events reach this process, and it may answer."""
+        return self._known and (self.sockets is None or await self.sockets.is_well())
+
+    async def run(self) -> None:
+        """Listen until cancelled; what is being taken in is carried to its end."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                if self.sockets is not None:
+                    _ = tasks.create_task(self._introduce())
+                    _ = tasks.create_task(self.sockets.keep())
+        finally:
+            await self._platform.background.drain(DRAIN_S)
+
+    async def _introduce(self) -> None:
+        """Ask Slack who we are until it says so; without that nothing can be answered."""
+        if not isinstance(self._platform.bots, OneBot):
+            self._known = True
+            return
+        while True:
+            try:
+                bot = await self._platform.bots.get()
+            except PlatformFailure as failure:
+                log.error("Slack does not accept the bot (%s)", failure.code)  # noqa: TRY400  no stack: one word says it
+                await asyncio.sleep(failure.retry_after_s or AGAIN_S)
+            else:
+                log.info("connected to Slack as %s in %s", bot.user, bot.name)
+                self._known = True
+                return

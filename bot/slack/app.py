@@ -1,0 +1,417 @@
+"""The listeners: every delivery of Slack is verified, handed on, and acknowledged once its work is stored.
+
+The library answers Slack when a listener has ended (`process_before_response`), so what a listener returns is what
+Slack is told. An event that was not stored is not acknowledged; clicks and commands are never delivered again, so they
+are acknowledged in any case and the person is told how it went.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, assert_never
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.context.async_context import AsyncBoltContext
+from slack_bolt.response import BoltResponse
+
+from bot.slack.access import SlackAccess
+from bot.slack.background import Background
+from bot.slack.bots import Bot, Bots
+from bot.slack.caller import Caller, Callers
+from bot.slack.calls import Calls, Json
+from bot.slack.desk import Desk
+from bot.slack.form import BRANCH, INPUT_FILE, OTHER, THREAD_FIELD, About, View, about, loading, note
+from bot.slack.intake import Intake
+from bot.slack.markdown import one_line
+from bot.slack.parse import (
+    ChannelChanged,
+    Click,
+    Deleted,
+    Edited,
+    Event,
+    HomeOpened,
+    Ignored,
+    Removed,
+    Shortcut,
+    Slash,
+    Spot,
+    StopPressed,
+    Submission,
+    Written,
+    parse_click,
+    parse_event,
+    parse_shortcut,
+    parse_slash,
+    parse_submission,
+    workspace_of,
+)
+from bot.slack.private import Private, explain
+from bot.slack.render import ACTION
+from core import i18n
+from core.commands.text import Word
+from core.domain.errors import PlatformFailure, PromptflowError, Refusal, StoreUnavailable
+from core.domain.view import ButtonAction
+
+log = logging.getLogger(__name__)
+
+ACK_S: Final = 2.2
+"""Slack waits three seconds for an acknowledgement; the store gets two of them (architecture §1)."""
+
+ANYTHING: Final = re.compile(".*", re.DOTALL)
+FORMS: Final = {
+    ButtonAction.BRANCH: "slack.branch_title",
+    ButtonAction.OTHER_MODEL: "slack.other_title",
+    ButtonAction.SHOW_INPUT: "slack.input_title",
+}
+"""Buttons that open a form, and its title."""
+
+SHORTCUTS: Final = {
+    "message_branch": ButtonAction.BRANCH,
+    "message_other_model": ButtonAction.OTHER_MODEL,
+    "message_show_input": ButtonAction.SHOW_INPUT,
+}
+THREADS_SHORTCUT: Final = "threads"
+COMMANDS: Final = {
+    "/branch": Word.BRANCH,
+    "/threads": Word.THREADS,
+    "/models": Word.MODELS,
+    "/usage": Word.USAGE,
+    "/help": Word.HELP,
+}
+EVENTS: Final = (
+    "agent_session_stopped",
+    "app_home_opened",
+    "app_mention",
+    "app_uninstalled",
+    "channel_archive",
+    "channel_deleted",
+    "channel_unarchive",
+    "group_archive",
+    "group_unarchive",
+    "member_left_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+    "tokens_revoked",
+)
+"""What the manifests subscribe to."""
+
+
+class SlackApp:
+    """The app as Slack talks to it."""
+
+    def __init__(
+        self,
+        *,
+        calls: Calls,
+        bots: Bots,
+        access: SlackAccess,
+        callers: Callers,
+        intake: Intake,
+        desk: Desk,
+        private: Private,
+        background: Background,
+    ) -> None:
+        self._calls = calls
+        self._bots = bots
+        self._access = access
+        self._callers = callers
+        self._intake = intake
+        self._desk = desk
+        self._private = private
+        self._background = background
+        self._taking: dict[str, asyncio.Task[None]] = {}
+        self.bolt = AsyncApp(
+            name="promptflow",
+            client=calls.client(None),
+            authorize=self._authorize,
+            # Signatures are checked before the library sees a request: it would log refused bodies.
+            request_verification_enabled=False,
+            attaching_conversation_kwargs_enabled=False,
+            process_before_response=True,
+            signing_secret="",
+        )
+        self.bolt.event(ANYTHING)(self._on_event)
+        self.bolt.action(ANYTHING)(self._on_click)
+        self.bolt.shortcut(ANYTHING)(self._on_shortcut)
+        self.bolt.command(ANYTHING)(self._on_slash)
+        self.bolt.view_submission(ANYTHING)(self._on_submission)
+        self.bolt.view_closed(ANYTHING)(self._on_nothing)
+        self.bolt.options(ANYTHING)(self._on_nothing)
+
+    async def _authorize(self, context: AsyncBoltContext) -> Any:  # the library's type leaves out None
+        try:
+            bot = await self._bot(context)
+        except PlatformFailure as failure:
+            if failure.retryable:
+                raise
+            log.warning("a delivery for a workspace without the app (%s)", failure.code)
+            return None
+        return AuthorizeResult(
+            enterprise_id=bot.enterprise or None,
+            team_id=bot.team or None,
+            bot_user_id=bot.user,
+            bot_id=bot.bot_id,
+            bot_token=bot.token,
+        )
+
+    async def _bot(self, context: AsyncBoltContext) -> Bot:
+        team, enterprise = context.team_id, context.enterprise_id
+        return await self._bots.of_workspace(
+            (enterprise if context.is_enterprise_install else team) or team or enterprise or ""
+        )
+
+    # --- events ------------------------------------------------------------------------------------------------------
+
+    async def _on_event(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
+        event = parse_event(body)
+        if isinstance(event, Ignored):
+            return _acknowledged()
+        team, enterprise = workspace_of(body)
+        if isinstance(event, Removed):
+            await self._bots.forget(team or enterprise)
+            return _acknowledged()
+        bot = await self._bot(context)
+        key = f"{bot.workspace}:{body.get('event_id')}"
+        task = self._taking.get(key)
+        if task is None:
+            task = self._background.start(self._take(bot, event), name="event")
+            self._taking[key] = task
+            task.add_done_callback(lambda _: self._taking.pop(key, None))
+        # A delivery that comes again while the first is at work waits for the same work.
+        done, _ = await asyncio.wait({task}, timeout=ACK_S)
+        if not done:
+            log.info("an event is not stored yet and will be delivered again")
+            return _come_again()
+        problem = task.exception()
+        if problem is None:
+            return _acknowledged()
+        if isinstance(problem, StoreUnavailable) or (
+            isinstance(problem, PlatformFailure) and problem.retryable
+        ):
+            log.warning("an event was not stored (%s) and will be delivered again", problem)
+            return _come_again()
+        log.error("an event could not be taken in", exc_info=problem)
+        return _acknowledged()
+
+    async def _take(self, bot: Bot, event: Event) -> None:
+        match event:
+            case Written():
+                await self._intake.written(bot, event)
+            case Edited():
+                await self._intake.edited(bot, event)
+            case Deleted():
+                await self._intake.deleted(bot, event)
+            case HomeOpened():
+                if event.tab == "home":
+                    await self._publish_home(bot, event.user)
+            case StopPressed():
+                await self._stop(bot, event)
+            case ChannelChanged():
+                self._access.changed(bot, event.channel)
+                self._access.withdrawn(bot, event.channel, event.user)
+            case Removed() | Ignored():
+                pass
+            case _:
+                assert_never(event)
+
+    async def _publish_home(self, bot: Bot, user: str) -> None:
+        caller = await self._callers.caller(bot, user)
+        view = await self._desk.home(caller)
+        await self._calls.call(bot, "views.publish", user_id=user, view=view)
+
+    async def _stop(self, bot: Bot, event: StopPressed) -> None:
+        caller = await self._callers.caller(bot, event.user, channel=event.channel)
+        spot = Spot(channel=event.channel, user=event.user, thread=event.thread)
+        try:
+            await self._desk.stop_all(caller, spot)
+        except Refusal as refused:
+            log.info("nothing to stop (%s)", refused.code)
+
+    # --- clicks, shortcuts, commands ---------------------------------------------------------------------------------
+
+    async def _on_click(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
+        click = parse_click(body)
+        bot = await self._bot(context)
+        work = self._click_in_view(bot, click, click.view) if click.view else self._click(bot, click)
+        return await self._acknowledge_after(bot, click.spot, work)
+
+    async def _click(self, bot: Bot, click: Click) -> None:
+        name = click.action.removeprefix(ACTION)
+        if not click.action.startswith(ACTION) or name not in set(ButtonAction):
+            log.info("a click on something that is no button of ours")
+            return
+        action = ButtonAction(name)
+        if action in FORMS:
+            await self._open(
+                bot,
+                click.spot,
+                FORMS[action],
+                lambda caller: self._desk.fill(caller, click.spot, action, click.value),
+            )
+            return
+        caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
+        told = await self._desk.press(caller, click.spot, action, click.value)
+        if told:
+            await self._private.say(bot, click.spot, told)
+
+    async def _click_in_view(self, bot: Bot, click: Click, view: Json) -> None:
+        """A click inside a form of ours: another thread was chosen, or a file is asked for."""
+        caller = await self._callers.caller(bot, click.spot.user)
+        if click.action == THREAD_FIELD:
+            subject = about(str(view.get("private_metadata") or ""))
+            chosen = About(thread=click.value, channel=subject.channel)
+            await self._show(bot, str(view["id"]), await self._desk.pick_branch(caller, chosen))
+        elif click.action == INPUT_FILE:
+            await self._desk.send_input(caller, click.value)
+            sent = i18n.text(caller.locale, "slack.input_sent")
+            await self._show(
+                bot, str(view["id"]), note(caller.locale, title="slack.input_title", sentence=sent)
+            )
+
+    async def _on_shortcut(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
+        shortcut = parse_shortcut(body)
+        bot = await self._bot(context)
+        return await self._acknowledge_after(bot, shortcut.spot, self._shortcut(bot, shortcut))
+
+    async def _shortcut(self, bot: Bot, shortcut: Shortcut) -> None:
+        spot = shortcut.spot
+        action = SHORTCUTS.get(shortcut.name)
+        if action is not None:
+            await self._open(
+                bot, spot, FORMS[action], lambda caller: self._desk.fill_for_message(caller, spot, action)
+            )
+        elif shortcut.name == THREADS_SHORTCUT:
+            await self._open(bot, spot, "slack.threads_title", lambda caller: self._threads(caller, spot))
+
+    async def _threads(self, caller: Caller, spot: Spot) -> View:
+        shown = await self._desk.look_up(caller, spot, Word.THREADS)
+        view = note(caller.locale, title="slack.threads_title", sentence="")
+        return {**view, "blocks": [dict(block) for block in shown.blocks]}
+
+    async def _on_slash(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
+        slash = parse_slash(body)
+        bot = await self._bot(context)
+        return await self._acknowledge_after(bot, slash.spot, self._slash(bot, slash))
+
+    async def _slash(self, bot: Bot, slash: Slash) -> None:
+        word = COMMANDS.get(slash.command)
+        if word is Word.BRANCH:
+            await self._open(
+                bot,
+                slash.spot,
+                FORMS[ButtonAction.BRANCH],
+                lambda caller: self._desk.fill_branch_command(caller, slash.spot, slash.text),
+            )
+            return
+        caller = await self._callers.caller(bot, slash.spot.user, channel=slash.spot.channel)
+        if word is None:
+            raise Refusal("unknown_command", command=one_line(slash.command, 30))
+        await self._private.tell(bot, slash.spot, await self._desk.look_up(caller, slash.spot, word))
+
+    # --- forms -------------------------------------------------------------------------------------------------------
+
+    async def _open(
+        self, bot: Bot, spot: Spot, title: str, fill: Callable[[Caller], Awaitable[View]]
+    ) -> None:
+        """Open a form at once and fill it in after; what keeps it from being filled in is said in it."""
+        locale = self._callers.language(bot, spot.user)
+        try:
+            opened = await self._calls.send(
+                bot.token, "views.open", trigger_id=spot.trigger, view=loading(locale, title)
+            )
+        except PlatformFailure as failure:
+            if failure.code in ("expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id"):
+                raise Refusal("slack_trigger_expired") from None
+            raise
+        view_id = str(opened["view"]["id"])
+        try:
+            caller = await self._callers.caller(bot, spot.user, channel=spot.channel)
+            locale = caller.locale
+            view = await fill(caller)
+        except (Refusal, StoreUnavailable, PlatformFailure) as problem:
+            view = note(locale, title=title, sentence=explain(locale, problem))
+        await self._show(bot, view_id, view)
+
+    async def _show(self, bot: Bot, view_id: str, view: View) -> None:
+        """Show a view in an open form; one that was closed meanwhile needs nothing."""
+        try:
+            await self._calls.call(bot, "views.update", view_id=view_id, view=view)
+        except PlatformFailure as failure:
+            if failure.code not in ("not_found", "view_not_found"):
+                raise
+
+    async def _on_submission(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
+        form = parse_submission(body)
+        bot = await self._bot(context)
+        locale = self._callers.language(bot, form.user)
+        task = self._background.start(self._submit(bot, form), name="form")
+        done, _ = await asyncio.wait({task}, timeout=ACK_S)
+        title = FORMS[ButtonAction.BRANCH] if form.name == BRANCH else FORMS[ButtonAction.OTHER_MODEL]
+        if not done:
+            self._background.leave(self._show_outcome(bot, form, task, title), name="form")
+            view = note(locale, title=title, sentence=i18n.text(locale, "slack.working"))
+            return _answered({"response_action": "update", "view": view})
+        problem = task.exception()
+        if problem is None:
+            return _acknowledged()
+        if not isinstance(problem, PromptflowError):
+            log.error("a form could not be carried out", exc_info=problem)
+        sentence = explain(self._callers.language(bot, form.user), problem)
+        block = next(iter(form.values), "")
+        if block:
+            return _answered({"response_action": "errors", "errors": {block: sentence}})
+        return _answered({"response_action": "update", "view": note(locale, title=title, sentence=sentence)})
+
+    async def _submit(self, bot: Bot, form: Submission) -> None:
+        caller = await self._callers.caller(bot, form.user)
+        if form.name == BRANCH:
+            await self._desk.submit_branch(caller, form)
+        elif form.name == OTHER:
+            await self._desk.submit_other_model(caller, form)
+
+    async def _show_outcome(self, bot: Bot, form: Submission, task: "asyncio.Task[None]", title: str) -> None:
+        """Say in a form that took long how it ended."""
+        await asyncio.wait({task})
+        locale = self._callers.language(bot, form.user)
+        problem = task.exception()
+        sentence = i18n.text(locale, "slack.done") if problem is None else explain(locale, problem)
+        await self._show(bot, form.view_id, note(locale, title=title, sentence=sentence))
+
+    async def _on_nothing(self) -> BoltResponse:
+        return _acknowledged()
+
+    # --- acknowledging -----------------------------------------------------------------------------------------------
+
+    async def _acknowledge_after(self, bot: Bot, spot: Spot, work: Coroutine[Any, Any, None]) -> BoltResponse:
+        """Acknowledge when `work` is done, or goes on without making Slack wait longer."""
+        task = self._background.start(self._telling(bot, spot, work), name="request")
+        await asyncio.wait({task}, timeout=ACK_S)
+        return _acknowledged()
+
+    async def _telling(self, bot: Bot, spot: Spot, work: Coroutine[Any, Any, None]) -> None:
+        """Carry out what a person asked for, and tell them when it cannot be done."""
+        try:
+            await work
+        except Exception as problem:
+            if not isinstance(problem, PromptflowError):
+                log.exception("a request failed")
+            locale = self._callers.language(bot, spot.user)
+            if spot.channel:
+                await self._private.say(bot, spot, explain(locale, problem))
+
+
+def _acknowledged() -> BoltResponse:
+    return BoltResponse(status=200, body="")
+
+
+def _answered(body: dict[str, Any]) -> BoltResponse:
+    return BoltResponse(status=200, body=body)
+
+
+def _come_again() -> BoltResponse:
+    """No acknowledgement: over a socket nothing is sent, over HTTP this status; Slack delivers again for both."""
+    return BoltResponse(status=503, body="")
