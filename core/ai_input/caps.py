@@ -21,3 +21,5 @@ class Left(StrEnum):
     ERASED_MESSAGES = "erased_messages"
     UNREAD_FILES = "unread_files"
     IMAGES = "images"
+    PRIOR_FIELDS = "prior_fields"
+    """Fields of a handover that came with a wrong type."""

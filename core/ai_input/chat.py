@@ -30,10 +30,17 @@ def build_chat(turn: Turn, prompts: PromptLibrary) -> AiInput:
     History that does not fit the model beside its longest answer is left out as well, oldest first. Raises
     Refusal `request_too_large` when system prompt, first message and request alone do not fit.
     """
-    prompt, fragments = prompts.get(CHAT_PROMPT), prompts.get(FRAGMENTS_PROMPT)
+    return build_conversation(turn, prompts, name=CHAT_PROMPT)
+
+
+def build_conversation(
+    turn: Turn, prompts: PromptLibrary, *, name: str, ahead: tuple[InputPart, ...] = ()
+) -> AiInput:
+    """As `build_chat`, with the prompt `name`, and with the parts `ahead` of the history."""
+    prompt, fragments = prompts.get(name), prompts.get(FRAGMENTS_PROMPT)
     framing = _framing(turn, fragments)
     history = {entry.message.id: framing.history(entry.message) for entry in turn.window.recent}
-    head, tail = _head(prompt), _tail(prompt, framing, turn.request)
+    head, tail = (*_head(prompt), *ahead), _tail(prompt, framing, turn.request)
 
     def parts_of(selection: Selection) -> tuple[InputPart, ...]:
         first = (framing.first(selection.first)[0],) if selection.first else ()

@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.domain.codraft import CoDraftSetup
+from core.domain.compare import CompareSetup
+from core.domain.debate import DebateSetup, participants_of
 from core.domain.errors import Refusal
 from core.domain.prior_context import KEYS
-from core.domain.setup import Fields, Json
+from core.domain.setup import Fields, Json, spread
 
 INPUT_NAMES = KEYS
 """What a workflow can ask for: the names of `priorContext`, so that a handover fills them (spec §4)."""
 
 INPUT_CHARS = 8_000
 MOST_STEPS = 12
+INSTRUCTION_CHARS = 4_000
+"""No more than a debate takes as its topic."""
 
 FOLLOW_UP = "follow_up"
 """Step that answers a question after the last one."""
@@ -165,3 +170,25 @@ def _inputs(given: Fields, workflow: Workflow) -> dict[str, str]:
         elif declared.required:
             raise Refusal("workflow_input_missing", name=declared.name, workflow=workflow.name)
     return inputs
+
+
+def compare_setup(step: CompareStep, setup: WorkflowSetup) -> CompareSetup:
+    """What a step that compares runs with."""
+    return CompareSetup(models=spread(setup.models, step.models))
+
+
+def debate_setup(step: DebateStep, setup: WorkflowSetup) -> DebateSetup:
+    """What a step that debates runs with; the first model moderates, the others speak first."""
+    speakers = (*setup.models[1:], setup.models[0])
+    return DebateSetup(
+        topic=step.instruction,
+        participants=participants_of(spread(speakers, step.participants)),
+        moderator=setup.models[0],
+        rebuttal_rounds=step.rebuttal_rounds,
+    )
+
+
+def codraft_setup(step: DraftStep, setup: WorkflowSetup) -> CoDraftSetup:
+    """What a step that drafts runs with."""
+    models = spread(setup.models, max(2, len(set(setup.models))))
+    return CoDraftSetup(task=step.instruction, models=models, passes=step.passes)
