@@ -107,6 +107,8 @@ class RecordingPoster:
 
     posts: dict[str, PostView] = field(default_factory=dict)
     shown: list[PostView] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    """Where each post went."""
 
     async def open_thread(
         self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str, locale: str
@@ -121,6 +123,7 @@ class RecordingPoster:
             raise AssertionError(f"posted twice: {key}")
         self.posts[key] = view
         self.shown.append(view)
+        self.places.append(place)
         return PostRef(place=place, ids=(key,))
 
     async def find(self, workspace_id: WorkspaceId, place: Place, *, key: str) -> PostRef | None:
