@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.ai_input.structured import MalformedOutput, build_repair, parse_output
+from core.ai_input.structured import OutputInvalid, build_repair, parse_output
 from core.domain.errors import FailureKind, Refusal
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Author, AuthorKind, Cut, Message
@@ -23,6 +23,7 @@ from core.llm.catalogue import Model
 from core.modes.context import Answer, Ask
 from core.ports import ModelCall, PostRef, Turn
 from core.store.database import Session
+from core.store.erasure import do_blank_erased_parts
 from core.store.message import do_add_message, do_place_answer, file_bytes, find_message
 from core.store.receipt import do_add_receipt, find_step, spent_usd
 from core.store.run import Run, do_mark
@@ -275,6 +276,7 @@ class Answering:
                 created_at=now,
             )
             await do_add_receipt(session, self._run.workspace_id, receipt, self._run.requested_by)
+            await do_blank_erased_parts(session, self._run.workspace_id, receipt.id)
             if not mendable:
                 await do_end_step(
                     session, self._run.workspace_id, self._ending(heard, problem, message, receipt)
@@ -328,7 +330,7 @@ class Answering:
         if row.failure == FailureKind.MALFORMED.value and message is not None and ai_input.output_schema:
             try:
                 parse_output(message.text, ai_input.output_schema)
-            except MalformedOutput as malformed:
+            except OutputInvalid as malformed:
                 problem = str(malformed)
         answer = Answer(
             step=self._ask.step,
@@ -349,7 +351,7 @@ def _read(text: str, ai_input: AiInput, heard: Heard) -> tuple[Mapping[str, Any]
         return None, ""
     try:
         return parse_output(text, ai_input.output_schema), ""
-    except MalformedOutput as malformed:
+    except OutputInvalid as malformed:
         return None, str(malformed)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.ids import PersonId, WorkspaceId
+from core.domain.ids import PersonId, ReceiptId, WorkspaceId
 from core.store.tables import (
     ArtifactVersionRow,
     AttachmentRow,
@@ -49,14 +49,15 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
     written = select(MessageRow.id).where(
         MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id
     )
-    receipts = await _do_blank_receipts(session, workspace_id, written)
-    attachments = await _do_blank_attachments(session, workspace_id, written)
+    # Messages first: a call that ends meanwhile waits for these rows and then blanks its own receipt.
     messages = await session.execute(
         update(MessageRow)
         .where(MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id)
         .values(text="", author_name=ERASED_NAME, erased=True)
         .execution_options(**IN_BULK)
     )
+    receipts = await _do_blank_receipts(session, workspace_id, written)
+    attachments = await _do_blank_attachments(session, workspace_id, written)
     await session.execute(
         update(ThreadRow)
         .where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
@@ -108,6 +109,20 @@ async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, pe
         select(NoticeRow).where(NoticeRow.workspace_id == workspace_id, NoticeRow.link_id.in_(theirs))
     ):
         notice.fields = {**notice.fields, "name": ERASED_NAME}
+
+
+async def do_blank_erased_parts(
+    session: AsyncSession, workspace_id: WorkspaceId, receipt_id: ReceiptId
+) -> None:
+    """Blank what a new receipt holds of messages that were erased while its call was going on."""
+    sent = select(ReceiptPartRow.message_id).where(ReceiptPartRow.receipt_id == receipt_id)
+    rows = await session.execute(
+        select(MessageRow.id, MessageRow.erased)
+        .where(MessageRow.workspace_id == workspace_id, MessageRow.id.in_(sent))
+        .with_for_update(read=True)
+    )
+    if gone := [row.id for row in rows if row.erased]:
+        await _do_blank_receipts(session, workspace_id, gone)
 
 
 async def _do_blank_receipts(session: AsyncSession, workspace_id: WorkspaceId, written: object) -> int:
