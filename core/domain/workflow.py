@@ -14,7 +14,7 @@ from core.domain.setup import Fields, Json, spread
 INPUT_NAMES = KEYS
 """What a workflow can ask for: the names of `priorContext`, so that a handover fills them (spec §4)."""
 
-INPUT_CHARS = 8_000
+INPUT_CHARS = 20_000
 MOST_STEPS = 12
 INSTRUCTION_CHARS = 4_000
 """No more than a debate takes as its topic."""
