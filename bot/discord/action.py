@@ -1,0 +1,234 @@
+"""What people ask for on Discord, by whatever route: each is one command of the core and what is said about it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import discord
+
+from bot.discord import reply
+from bot.discord.card import Card, Menu, Option
+from bot.discord.channel import Channels, retitle
+from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
+from bot.discord.permission import NEEDED, invite, missing, names_of
+from bot.discord.render import thread_name
+from core.commands.answer import answer_again, keep_answer, stop
+from core.commands.branch import BranchRequest, branch
+from core.commands.model import list_models, show_usage
+from core.commands.place import Found, message_at, thread_at
+from core.commands.receipt import show_ai_input
+from core.commands.services import Services
+from core.commands.text import TextCommand, Word
+from core.commands.thread import last_answer, list_channels, rename, show_thread
+from core.domain.errors import Refusal
+from core.domain.ids import ThreadId
+from core.domain.policy import Actor
+from core.domain.thread import Place
+from core.domain.view import AnswerView, MessageView
+from core.i18n import text
+
+By = Literal["day", "model", "person"]
+USAGE_BY: Final[Mapping[str, By]] = {"day": "day", "model": "model", "person": "person"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where something is asked for. `thread` is False where no thread of ours can be."""
+
+    place: Place
+    guild: discord.Guild
+    thread: bool
+    rights: discord.Permissions | None = None
+    """What the bot may do there, where Discord said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    services: Services
+    channels: Channels
+    reads_everything: Callable[[], bool]
+
+    async def typed(self, actor: Actor, spot: Spot, command: TextCommand, *, key: str) -> Card:
+        """Carry out a command typed after a mention; what is said about it stands where everyone there sees it."""
+        rest = command.rest
+        acts: dict[Word, Callable[[], Awaitable[Card]]] = {
+            Word.BRANCH: lambda: self.branch_here(actor, spot, command.position, rest, "", key=key),
+            Word.RETRY: lambda: self.retry(actor, spot, rest or None, key=key),
+            Word.STOP: lambda: self.stop_here(actor, spot),
+            Word.INPUT: lambda: self.input_here(actor, spot, None),
+            Word.RENAME: lambda: self.rename(actor, spot, rest),
+            Word.THREADS: lambda: self.threads(actor, only=spot.place.channel),
+            Word.MODELS: lambda: self.models(actor),
+            # What the workspace spends is for whoever asks, not for everyone in the channel.
+            Word.USAGE: lambda: self.only_private(actor, "/usage"),
+            Word.HELP: lambda: self.help(actor, spot),
+        }
+        return await acts[command.word]()
+
+    # --- in a thread ----------------------------------------------------------------------------------------------
+
+    async def thread(self, actor: Actor, spot: Spot, command: str) -> ThreadId:
+        """Our thread at the spot. Raises Refusal when there is none that the actor can see."""
+        found = await thread_at(self.services, actor, spot.place) if spot.thread else None
+        if found is None:
+            raise Refusal("command_needs_thread", command=command)
+        return found.id
+
+    async def branch_here(
+        self, actor: Actor, spot: Spot, position: str | None, name: str, reason: str, *, key: str
+    ) -> Card:
+        thread_id = await self.thread(actor, spot, "/branch")
+        request = BranchRequest(thread_id=thread_id, position=position, name=name, reason=reason)
+        return await self._branch(actor, request, key=key)
+
+    async def branch_at(
+        self, actor: Actor, thread_id: ThreadId, ref: str, name: str, reason: str, *, key: str
+    ) -> Card:
+        request = BranchRequest(thread_id=thread_id, message_id=ref, name=name, reason=reason)
+        return await self._branch(actor, request, key=key)
+
+    async def _branch(self, actor: Actor, request: BranchRequest, *, key: str) -> Card:
+        made = await branch(self.services, actor, request, event_key=f"discord:{key}")
+        return reply.branched(made, actor.locale)
+
+    async def found(self, actor: Actor, spot: Spot, message: str) -> Found:
+        """What a message of Discord is to us. Raises Refusal."""
+        return await message_at(self.services, actor, spot.place.channel, message)
+
+    async def retry(self, actor: Actor, spot: Spot, model: str | None, *, key: str) -> Card:
+        thread_id = await self.thread(actor, spot, "/retry")
+        answer = await self._last_answer(actor, thread_id)
+        return await self.again(actor, thread_id, answer.run_id, model, key=key)
+
+    async def again(
+        self, actor: Actor, thread_id: ThreadId, ref: str, model: str | None, *, key: str
+    ) -> Card:
+        await answer_again(self.services, actor, thread_id, ref, model=model, event_key=f"discord:{key}")
+        return Card(content=text(actor.locale, "discord.asked_again"))
+
+    async def keep(self, actor: Actor, message_id: str, *, key: str) -> Card:
+        await keep_answer(self.services, actor, message_id, event_key=f"discord:{key}")
+        return Card(content=text(actor.locale, "discord.kept"))
+
+    async def stop_here(self, actor: Actor, spot: Spot) -> Card:
+        thread_id = await self.thread(actor, spot, "/stop")
+        await stop(self.services, actor, thread_id=thread_id)
+        return Card(content=text(actor.locale, "discord.stopping"))
+
+    async def stop_run(self, actor: Actor, run_id: str) -> Card:
+        await stop(self.services, actor, run_id=run_id)
+        return Card(content=text(actor.locale, "discord.stopping"))
+
+    async def rename(self, actor: Actor, spot: Spot, title: str) -> Card:
+        thread_id = await self.thread(actor, spot, "/rename")
+        await rename(self.services, actor, thread_id, title)
+        taken = await retitle(self.channels, spot.place, thread_name(title))
+        return Card(content=text(actor.locale, "discord.renamed" if taken else "discord.renamed_here_only"))
+
+    async def input_here(self, actor: Actor, spot: Spot, position: str | None) -> Card:
+        thread_id = await self.thread(actor, spot, "/input")
+        if position is None:
+            answer = await self._last_answer(actor, thread_id)
+        else:
+            answer = await self._answer_at(actor, thread_id, position)
+        return await self._input_of(actor, answer)
+
+    async def input_at(self, actor: Actor, found: Found) -> Card:
+        """The AI input behind a message: of the answer that it is part of."""
+        page = await show_thread(self.services, actor, found.thread_id)
+        for item in page.items:
+            if isinstance(item, AnswerView) and found.ref in (item.run_id, item.message_id):
+                return await self._input_of(actor, item)
+        raise Refusal("no_ai_input")
+
+    async def input(self, actor: Actor, receipt_id: str) -> Card:
+        return reply.receipt(await show_ai_input(self.services, actor, receipt_id), actor.locale)
+
+    async def _input_of(self, actor: Actor, answer: AnswerView) -> Card:
+        if answer.receipt_id is None:
+            raise Refusal("no_ai_input")
+        return await self.input(actor, answer.receipt_id)
+
+    async def _last_answer(self, actor: Actor, thread_id: ThreadId) -> AnswerView:
+        return last_answer(await show_thread(self.services, actor, thread_id))
+
+    async def _answer_at(self, actor: Actor, thread_id: ThreadId, position: str) -> AnswerView:
+        wanted = position.strip().lstrip("#")
+        if not (wanted.isascii() and wanted.isdigit()):
+            raise Refusal("no_answer_at", position=position[:20])
+        page = await show_thread(self.services, actor, thread_id, before=int(wanted) + 1)
+        for item in page.items:
+            if isinstance(item, AnswerView) and item.position == int(wanted):
+                return item
+        raise Refusal("no_answer_at", position=position[:20])
+
+    async def other_models(self, actor: Actor, ref: str) -> Card:
+        """A menu of the models that may answer instead."""
+        models = [m for m in await list_models(self.services, actor) if m.allowed][:OPTIONS]
+        if not models:
+            raise Refusal("no_model")
+        options = tuple(
+            Option(label=head(m.alias, OPTION_TEXT), value=m.alias, description=head(m.model_id, OPTION_TEXT))
+            for m in models
+        )
+        menu = Menu(
+            placeholder=text(actor.locale, "discord.choose_model"),
+            action="answer_with",
+            ref=ref,
+            options=options,
+        )
+        return Card(content=text(actor.locale, "discord.choose_model_how"), menu=menu)
+
+    # --- anywhere -------------------------------------------------------------------------------------------------
+
+    async def threads(self, actor: Actor, *, only: str | None = None) -> Card:
+        channels = await list_channels(self.services, actor, PLATFORM)
+        if only is not None:
+            channels = tuple(channel for channel in channels if channel.external_id == only)
+        return reply.threads(channels, actor.locale)
+
+    async def models(self, actor: Actor) -> Card:
+        return reply.models(await list_models(self.services, actor), actor.locale)
+
+    async def usage(self, actor: Actor, by: str) -> Card:
+        lines = await show_usage(self.services, actor, by=USAGE_BY.get(by, "day"))
+        return reply.usage(lines, actor.locale)
+
+    async def only_private(self, actor: Actor, command: str) -> Card:
+        return Card(content=text(actor.locale, "discord.only_private", command=command))
+
+    async def help(self, actor: Actor, spot: Spot) -> Card:
+        guild = spot.guild
+        problems = []
+        if not self.reads_everything():
+            problems.append(text(actor.locale, "discord.content_hidden"))
+        if spot.rights is not None and (lacking := missing(spot.rights, NEEDED)):
+            link = invite(guild.me.id, guild.id)
+            problems.append(
+                text(
+                    actor.locale, "refusal.rights_missing", rights=names_of(lacking, actor.locale), link=link
+                )
+            )
+        return reply.help_card(actor.locale, problems)
+
+    # --- suggestions ----------------------------------------------------------------------------------------------
+
+    async def suggest_models(self, actor: Actor, begun: str) -> list[tuple[str, str]]:
+        models = await list_models(self.services, actor)
+        return [(m.alias, m.alias) for m in models if m.allowed and begun.lower() in m.alias.lower()]
+
+    async def suggest_positions(self, actor: Actor, spot: Spot, begun: str) -> list[tuple[str, str]]:
+        """The newest messages of the thread, for whoever may see it; nobody else is told anything."""
+        found = await thread_at(self.services, actor, spot.place) if spot.thread else None
+        if found is None:
+            return []
+        page = await show_thread(self.services, actor, found.id)
+        wanted = begun.strip().lstrip("#").lower()
+        lines = []
+        for item in reversed(page.items):
+            if isinstance(item, MessageView | AnswerView) and item.position:
+                author = item.author if isinstance(item, MessageView) else item.model
+                line = f"#{item.position} {author}: {' '.join(item.text.split())}"
+                if str(item.position).startswith(wanted) or wanted in line.lower():
+                    lines.append((line, str(item.position)))
+        return lines

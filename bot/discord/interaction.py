@@ -1,0 +1,374 @@
+"""Commands, buttons, menus and forms: one router for all, which needs no memory and so works after every restart."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import discord
+from discord import app_commands
+
+from bot.discord.access import Members
+from bot.discord.action import Actions, Spot
+from bot.discord.attachment import Attachments
+from bot.discord.card import Card, Field, Form, TextFile, read_custom_id
+from bot.discord.channel import Channels, place_of
+from bot.discord.command import command_named
+from bot.discord.component import NO_MENTIONS, FormModal, file_of, nonce, view_of
+from bot.discord.limit import CHOICE_TEXT, CHOICES, CONTENT, head
+from bot.discord.parse import Invocation, answers_of, invocation_of, person_of
+from bot.discord.permission import missing
+from bot.discord.poster import open_thread_of
+from bot.discord.render import plain, thread_name
+from bot.discord.tell import HOME_RIGHTS, THREAD_RIGHTS, explained, rights_missing
+from bot.discord.traffic import failure_of, translated
+from core import i18n
+from core.commands.branch import REASON_CHARS
+from core.commands.person import identify
+from core.commands.say import Said, say
+from core.commands.services import Services
+from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
+from core.domain.policy import Actor
+from core.domain.thread import TITLE_CHARS
+from core.domain.view import ButtonAction
+
+log = logging.getLogger(__name__)
+
+FIRST_ANSWER_S: Final = 2.5
+"""Discord drops an interaction that had no answer after 3 s; what is slower is begun without looking first."""
+
+SUGGESTIONS_S: Final = 2.5
+TRIES: Final = 4
+REMEMBERED: Final = 1_000
+QUESTION: Final = 1_700
+ANSWER_WITH: Final = "answer_with"
+
+Act = Callable[[], Awaitable[Card]]
+
+
+@dataclass
+class Interactions:
+    services: Services
+    actions: Actions
+    channels: Channels
+    members: Members
+    attachments: Attachments
+    seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    async def take(self, interaction: discord.Interaction[Any]) -> None:
+        """Answer one interaction; one that was delivered before is nothing."""
+        if interaction.id in self.seen:
+            return
+        self.seen.append(interaction.id)
+        try:
+            if not isinstance(interaction.user, discord.Member):
+                sentence = i18n.text(_locale(interaction), "refusal.servers_only")
+                await interaction.response.send_message(sentence, ephemeral=True)
+                return
+            self.members.see(interaction.user)
+            await self._route(interaction)
+        except discord.HTTPException as error:
+            # The answer came too late or another process gave it: whoever asked has been told by Discord itself.
+            code = failure_of(error).code
+            log.warning(
+                "an interaction could not be answered (%s)", code, extra={"interaction": interaction.id}
+            )
+
+    async def _route(self, interaction: discord.Interaction[Any]) -> None:
+        data: Mapping[str, Any] = interaction.data or {}
+        match interaction.type:
+            case discord.InteractionType.application_command:
+                await self._command(interaction, invocation_of(data), is_menu=data.get("type") == 3)
+            case discord.InteractionType.autocomplete:
+                await self._suggest(interaction, invocation_of(data))
+            case discord.InteractionType.component:
+                await self._component(interaction, data)
+            case discord.InteractionType.modal_submit:
+                await self._form(interaction, data)
+            case _:
+                log.warning("an interaction of an unknown kind", extra={"kind": str(interaction.type)})
+
+    # --- commands -------------------------------------------------------------------------------------------------
+
+    async def _command(
+        self, interaction: discord.Interaction[Any], asked: Invocation, *, is_menu: bool
+    ) -> None:
+        command = command_named(asked.name, is_menu=is_menu)
+        if command is not None and command.name == "menu_branch":
+            await self._open_branch_form(interaction, asked.target)
+            return
+
+        async def act(actor: Actor, spot: Spot) -> Card:
+            if command is None:
+                raise Refusal("command_outdated", command=asked.name)
+            return await self._carry_out(interaction, command.name, asked, actor, spot)
+
+        await self._privately(interaction, act)
+
+    async def _carry_out(
+        self, interaction: discord.Interaction[Any], name: str, asked: Invocation, actor: Actor, spot: Spot
+    ) -> Card:
+        actions, options, key = self.actions, asked.options, f"interaction:{interaction.id}"
+        acts: dict[str, Act] = {
+            "chat": lambda: self._chat(interaction, asked, actor),
+            "branch": lambda: actions.branch_here(
+                actor,
+                spot,
+                options.get("position") or None,
+                options.get("name", ""),
+                options.get("reason", ""),
+                key=key,
+            ),
+            "retry": lambda: actions.retry(actor, spot, options.get("model"), key=key),
+            "stop": lambda: actions.stop_here(actor, spot),
+            "input": lambda: actions.input_here(actor, spot, options.get("position")),
+            "rename": lambda: actions.rename(actor, spot, options["title"]),
+            "threads": lambda: actions.threads(actor),
+            "models": lambda: actions.models(actor),
+            "usage": lambda: actions.usage(actor, options.get("by", "day")),
+            "help": lambda: actions.help(actor, spot),
+            "menu_input": lambda: self._menu_input(actor, spot, asked.target),
+        }
+        return await acts[name]()
+
+    async def _menu_input(self, actor: Actor, spot: Spot, message: str) -> Card:
+        return await self.actions.input_at(actor, await self.actions.found(actor, spot, message))
+
+    async def _chat(self, interaction: discord.Interaction[Any], asked: Invocation, actor: Actor) -> Card:
+        """Say something where the command was given: the question is posted first, and in a channel a thread opened."""
+        channel = await self.channels.find(interaction.channel_id or 0)
+        question = asked.options["message"]
+        wanted = THREAD_RIGHTS if isinstance(channel, discord.Thread) else HOME_RIGHTS
+        if lacking := missing(interaction.app_permissions, wanted):
+            raise rights_missing(lacking, channel.guild, actor.locale)
+        if isinstance(channel, discord.ForumChannel):
+            raise Refusal("no_threads_here")
+        uploads = await self.attachments.fetch(asked.files)
+        card = _question(actor, question)
+        async with translated():
+            message = await channel.send(
+                content=card.content,
+                files=file_of(card),
+                view=view_of(card),
+                nonce=nonce(f"chat:{interaction.id}"),
+                allowed_mentions=NO_MENTIONS,
+                suppress_embeds=True,
+            )
+        thread = channel
+        if not isinstance(channel, discord.Thread):
+            thread = await open_thread_of(message, thread_name(question))
+        said = Said(
+            text=question,
+            event_key=f"discord:{interaction.id}",
+            external_id=str(message.id),
+            mentions_bot=True,
+            place=place_of(thread),
+            uploads=uploads,
+            model=asked.options.get("model"),
+        )
+        await say(self.services, actor, said)
+        return Card(content=i18n.text(actor.locale, "discord.started", thread=f"<#{thread.id}>"))
+
+    async def _suggest(self, interaction: discord.Interaction[Any], asked: Invocation) -> None:
+        """Suggest values, at most what fits; nothing when that takes too long or is not for this person."""
+        begun = asked.options.get(asked.focused, "")
+        found: list[tuple[str, str]] = []
+        try:
+            async with asyncio.timeout(SUGGESTIONS_S):
+                actor, spot = await self._who(interaction)
+                if asked.focused == "model":
+                    found = await self.actions.suggest_models(actor, begun)
+                elif asked.focused == "position":
+                    found = await self.actions.suggest_positions(actor, spot, begun)
+        except (Refusal, StoreUnavailable, PlatformFailure, TimeoutError) as problem:
+            log.info("nothing is suggested (%s)", type(problem).__name__)
+        choices = [
+            app_commands.Choice(name=head(label, CHOICE_TEXT), value=head(value, CHOICE_TEXT))
+            for label, value in found[:CHOICES]
+        ]
+        await interaction.response.autocomplete(choices)
+
+    # --- buttons, menus and forms ---------------------------------------------------------------------------------
+
+    async def _component(self, interaction: discord.Interaction[Any], data: Mapping[str, Any]) -> None:
+        read = read_custom_id(str(data.get("custom_id", "")))
+        if read is None or read[0] not in (*ButtonAction, ANSWER_WITH):
+            await self._privately(interaction, _outdated)
+            return
+        action, ref = read
+        if action == ButtonAction.BRANCH:
+            await interaction.response.send_modal(
+                FormModal(_branch_form(_locale(interaction), "branch", f"{ref}:{interaction.id}"))
+            )
+            return
+        chosen = next(iter(data.get("values") or ()), "")
+
+        async def act(actor: Actor, spot: Spot) -> Card:
+            return await self._press(interaction, action, ref, str(chosen), actor, spot)
+
+        await self._privately(interaction, act)
+
+    async def _press(
+        self,
+        interaction: discord.Interaction[Any],
+        action: str,
+        ref: str,
+        chosen: str,
+        actor: Actor,
+        spot: Spot,
+    ) -> Card:
+        actions, key = self.actions, f"interaction:{interaction.id}"
+        match action:
+            case ButtonAction.RETRY:
+                thread_id = await actions.thread(actor, spot, "/retry")
+                return await actions.again(actor, thread_id, ref, None, key=key)
+            case _ if action == ANSWER_WITH:
+                thread_id = await actions.thread(actor, spot, "/retry")
+                return await actions.again(actor, thread_id, ref, chosen, key=key)
+            case ButtonAction.OTHER_MODEL:
+                await actions.thread(actor, spot, "/retry")
+                return await actions.other_models(actor, ref)
+            case ButtonAction.SHOW_INPUT:
+                return await actions.input(actor, ref)
+            case ButtonAction.STOP:
+                return await actions.stop_run(actor, ref)
+            case ButtonAction.KEEP_ANSWER:
+                return await actions.keep(actor, ref, key=key)
+            case _:
+                raise Refusal("button_outdated")
+
+    async def _open_branch_form(self, interaction: discord.Interaction[Any], message: str) -> None:
+        """The form for a branch at a message, unless the message is known to be none of ours."""
+        try:
+            async with asyncio.timeout(FIRST_ANSWER_S):
+                actor, spot = await self._who(interaction)
+                await self.actions.found(actor, spot, message)
+        except Refusal as refusal:
+            sentence = i18n.refusal(_locale(interaction), refusal)
+            await interaction.response.send_message(sentence, ephemeral=True)
+            return
+        except (TimeoutError, StoreUnavailable, PlatformFailure):
+            log.info("a form is opened unchecked; it is checked when it is sent")
+        await interaction.response.send_modal(
+            FormModal(_branch_form(_locale(interaction), "branch_at", f"{message}:{interaction.id}"))
+        )
+
+    async def _form(self, interaction: discord.Interaction[Any], data: Mapping[str, Any]) -> None:
+        read = read_custom_id(str(data.get("custom_id", "")))
+        if read is None or read[0] not in ("branch", "branch_at"):
+            await self._privately(interaction, _outdated)
+            return
+        action, (ref, _, opening) = read[0], read[1].rpartition(":")
+        fields = answers_of(data.get("components") or ())
+        name, reason, key = fields.get("name", ""), fields.get("reason", ""), f"form:{opening}"
+
+        async def act(actor: Actor, spot: Spot) -> Card:
+            if action == "branch_at":
+                found = await self.actions.found(actor, spot, ref)
+                return await self.actions.branch_at(actor, found.thread_id, found.ref, name, reason, key=key)
+            thread_id = await self.actions.thread(actor, spot, "/branch")
+            return await self.actions.branch_at(actor, thread_id, ref, name, reason, key=key)
+
+        await self._privately(interaction, act)
+
+    # --- answering ------------------------------------------------------------------------------------------------
+
+    async def _who(self, interaction: discord.Interaction[Any]) -> tuple[Actor, Spot]:
+        """Who asks, and where. Raises StoreUnavailable and PlatformFailure."""
+        member = interaction.user
+        if not isinstance(member, discord.Member):
+            raise Refusal("servers_only")
+        actor = await identify(self.services, person_of(member, str(interaction.locale)))
+        channel = await self.channels.find(interaction.channel_id or 0)
+        spot = Spot(
+            place=place_of(channel),
+            guild=member.guild,
+            thread=isinstance(channel, discord.Thread),
+            rights=interaction.app_permissions,
+        )
+        return actor, spot
+
+    async def _privately(
+        self,
+        interaction: discord.Interaction[Any],
+        act: Callable[[Actor, Spot], Awaitable[Card]],
+    ) -> None:
+        """Acknowledge at once, carry out, and show what is to be said to the one person who asked."""
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        card = await self._outcome(interaction, act)
+        await interaction.edit_original_response(
+            content=card.content or None,
+            attachments=file_of(card),
+            view=view_of(card),
+            allowed_mentions=NO_MENTIONS,
+        )
+
+    async def _outcome(
+        self,
+        interaction: discord.Interaction[Any],
+        act: Callable[[Actor, Spot], Awaitable[Card]],
+    ) -> Card:
+        locale, pause_s = _locale(interaction), 1.0
+        for left in reversed(range(TRIES)):
+            try:
+                return await act(*await self._who(interaction))
+            except Refusal as refusal:
+                return _sentence(i18n.refusal(locale, refusal))
+            except StoreUnavailable:
+                return _sentence(i18n.text(locale, "refusal.store_unavailable"))
+            except PlatformFailure as failure:
+                guild = interaction.guild
+                if (not failure.retryable or not left) and guild is not None:
+                    return _sentence(i18n.refusal(locale, explained(failure, guild, HOME_RIGHTS, locale)))
+                await asyncio.sleep(max(pause_s, failure.retry_after_s or 0.0))
+                pause_s *= 2
+            except Exception:
+                log.exception("an interaction failed", extra={"interaction": interaction.id})
+                return _sentence(i18n.text(locale, "discord.unexpected"))
+        raise AssertionError("unreachable: the last try returns")
+
+
+async def _outdated(actor: Actor, spot: Spot) -> Card:
+    raise Refusal("button_outdated")
+
+
+def _sentence(words: str) -> Card:
+    return Card(content=head(words, CONTENT))
+
+
+def _locale(interaction: discord.Interaction[Any]) -> str:
+    return i18n.nearest(str(interaction.locale))
+
+
+def _question(actor: Actor, question: str) -> Card:
+    """What others see of a question that was asked by a command."""
+    quoted = "\n".join(f"> {line}" for line in head(question, QUESTION).splitlines())
+    content = f"**{plain(actor.name)}**\n{quoted}"
+    if head(question, QUESTION) == question and len(content) <= CONTENT:
+        return Card(content=content)
+    first = f"**{plain(actor.name)}**\n> {plain(question, QUESTION // 2)}"
+    return Card(content=first, file=TextFile(name="message.md", text=question))
+
+
+def _branch_form(locale: str, action: str, ref: str) -> Form:
+    return Form(
+        title=i18n.text(locale, "discord.branch_title"),
+        action=action,
+        ref=ref,
+        fields=(
+            Field(
+                name="name",
+                label=i18n.text(locale, "discord.branch_name"),
+                description=i18n.text(locale, "discord.branch_name_how"),
+                max_chars=TITLE_CHARS,
+            ),
+            Field(
+                name="reason",
+                label=i18n.text(locale, "discord.branch_reason"),
+                long=True,
+                max_chars=REASON_CHARS,
+            ),
+        ),
+    )
