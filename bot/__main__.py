@@ -15,6 +15,7 @@ def main() -> int:
         migrate=wiring.migrate_database,
         export=wiring.export_thread,
         erase=wiring.erase_person,
+        sync_discord=wiring.sync_discord,
         probes=wiring.PROBES,
     )
     return command_line(sys.argv[1:], os.environ, Path.cwd(), work)

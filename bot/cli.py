@@ -13,6 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from types import MappingProxyType
 
+from bot.discord.sync import Synced
 from bot.doctor import Health, Probes, examine
 from bot.settings import Settings, load_settings
 from core.domain.errors import ConfigurationError, Refusal, UpstreamFailure
@@ -42,6 +43,8 @@ class Work:
     """The document of a thread (id) as `markdown` or `json`. Raises Refusal."""
     erase: Callable[[Settings, str, str], Awaitable[Erased]]
     """Blanks the content of a person in a workspace (platform ids). Raises Refusal."""
+    sync_discord: Callable[[Settings, str, bool], Awaitable[Synced]]
+    """Registers the commands with Discord: in one server or, where that is empty, in all; again if asked."""
     probes: Probes
 
 
@@ -120,9 +123,23 @@ async def _erase(settings: Settings, asked: argparse.Namespace, work: Work, loca
     return Exit.DONE
 
 
+async def _sync_discord(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    synced = await work.sync_discord(settings, asked.guild, asked.again)
+    key = "cli.discord_synced" if synced.changed else "cli.discord_same"
+    print(text(locale, key, count=synced.count, invite=synced.invite))
+    return Exit.DONE
+
+
 COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
     MappingProxyType(
-        {"serve": _serve, "migrate": _migrate, "doctor": _doctor, "export": _export, "erase": _erase}
+        {
+            "serve": _serve,
+            "migrate": _migrate,
+            "doctor": _doctor,
+            "discord-sync": _sync_discord,
+            "export": _export,
+            "erase": _erase,
+        }
     )
 )
 
@@ -135,6 +152,9 @@ def _parser(locale: str) -> argparse.ArgumentParser:
     export.add_argument("thread", metavar="THREAD", help=text(locale, "cli.help_thread"))
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=text(locale, "cli.help_format"))
     export.add_argument("--output", type=Path, metavar="FILE", help=text(locale, "cli.help_output"))
+    sync = commands["discord-sync"]
+    sync.add_argument("--guild", default="", metavar="ID", help=text(locale, "cli.help_guild"))
+    sync.add_argument("--again", action="store_true", help=text(locale, "cli.help_again"))
     erase = commands["erase"]
     erase.add_argument("person", metavar="PERSON", help=text(locale, "cli.help_person"))
     erase.add_argument("--workspace", required=True, metavar="ID", help=text(locale, "cli.help_workspace"))

@@ -18,6 +18,9 @@ from uuid6 import uuid7
 
 from bot.console.feed import Feed
 from bot.console.poster import ConsolePoster
+from bot.discord.app import Discord, DiscordAdapter
+from bot.discord.limit import PLATFORM as DISCORD
+from bot.discord.sync import Synced, sync_commands
 from bot.doctor import Probes
 from bot.settings import Settings
 from bot.slack.adapter import SlackAdapter, one_bot
@@ -255,6 +258,11 @@ async def _open_platforms(settings: Settings, store: Store, feed: Feed) -> Async
                     signing_secret=settings.slack.signing_secret,
                 )
             )
+        if settings.discord.token:
+            discord = Discord(settings.discord)
+            platforms.posters[DISCORD], platforms.access[DISCORD] = discord.poster, discord.access
+            platforms.listen.append(lambda services: DiscordAdapter(discord, services))
+            await stack.enter_async_context(discord.opened())
         yield platforms
 
 
@@ -275,6 +283,12 @@ async def erase_person(settings: Settings, workspace: str, person: str) -> Erase
     """Blank a person's content. Raises Refusal."""
     async with _store(settings) as store:
         return await care.erase_for_operator(store, SystemClock(), workspace, person)
+
+
+async def sync_discord(settings: Settings, guild: str, again: bool) -> Synced:  # noqa: FBT001  as `bot.cli` calls it
+    """Register the commands of this release with Discord. Raises ConfigurationError and PlatformFailure."""
+    async with _store(settings) as store:
+        return await sync_commands(settings.discord, store, SystemClock(), guild=guild, again=again)
 
 
 @asynccontextmanager
