@@ -8,12 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from benchmarks import ai_input, branch, streams
+from benchmarks import ai_input, branch, departure, start, streams
 from benchmarks.figure import Figure, table
 
 OUTPUT = Path(".artifacts/benchmarks.md")
 FIGURES: Mapping[str, Callable[[], Awaitable[list[Figure]]]] = MappingProxyType(
-    {"branch": branch.measure, "ai_input": ai_input.measure, "streams": streams.measure}
+    {
+        "branch": branch.measure,
+        "ai_input": ai_input.measure,
+        "departure": departure.measure,
+        "streams": streams.measure,
+        "start": start.measure,
+    }
 )
 NOTE = (
     "Medians or percentiles of many repeats; what is compared was measured in turn in the same run. "

@@ -48,7 +48,7 @@ def milliseconds(seconds: float) -> str:
     return f"{value:,.{digits}f} ms"
 
 
-def megabytes(count: int) -> str:
+def megabytes(count: float) -> str:
     return f"{count / 1_000_000:,.0f} MB"
 
 
