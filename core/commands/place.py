@@ -11,7 +11,6 @@ from core.store.message import find_external_in_channel
 from core.store.post import find_post
 from core.store.thread import find_thread_at
 from core.store.workspace import find_workspace
-from core.store.workspace import find_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Co-Draft: one model drafts a text, others criticise and revise it in turn (spec §3)."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from core.domain.errors import Refusal
@@ -75,3 +76,11 @@ class CoDraftSetup:
         """The pass after so many in this thread: no model criticises a text that it wrote itself."""
         number = passes_before + 1
         return Pass(number=number, model=self.models[number % len(self.models)])
+
+
+_REVISION = re.compile(r"revise\.(\d+)")
+
+
+def passes_in(steps: Iterable[str]) -> int:
+    """Number of the last pass among the steps; 0 when there is none."""
+    return max((int(match[1]) for step in steps if (match := _REVISION.fullmatch(step))), default=0)

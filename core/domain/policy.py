@@ -24,6 +24,10 @@ class Action(StrEnum):
     STOP = "stop"
     BRANCH = "branch"
     RENAME = "rename"
+    COMPARE_ANSWERS = "compare_answers"
+    REVEAL = "reveal"
+    REVIEW = "review"
+    SAVE = "save"
     EXPORT = "export"
     ERASE = "erase"
 

@@ -238,6 +238,30 @@ class ModelItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VersionItem:
+    """One version of an artifact in a list."""
+
+    number: int
+    author: str
+    author_kind: AuthorKind
+    reason: str
+    chars: int
+    sha256: str
+    message_id: str | None
+    receipt_id: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactItem:
+    """One line of a thread's artifacts."""
+
+    thread_id: ThreadId
+    name: str
+    newest: VersionItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateView:
     """What a run that calls more than one model is expected to cost; shown and confirmed before it starts."""
 

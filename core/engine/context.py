@@ -11,7 +11,7 @@ from typing import Any
 
 from core.domain.errors import PlatformFailure
 from core.domain.ids import MessageId, ReceiptId, WorkspaceId
-from core.domain.message import Cut
+from core.domain.message import Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.thread import Thread
 from core.domain.view import AnswerView, NoticeView, Phrase, PostView
@@ -22,14 +22,20 @@ from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes import RUNS
 from core.modes.branching import note
-from core.modes.context import Answer, Ask
+from core.modes.context import Answer, Ask, Draft
+from core.store.artifact import NewVersion, do_save, newest
 from core.store.database import Session
+from core.store.message import do_add_message
 from core.store.page import load_answer_view, load_branch_header
 from core.store.run import Run, do_mark, find_run
-from core.store.step import Step, do_begin_step, steps_of
+from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
+from core.store.tables import ArtifactVersionRow
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
+
+PRODUCT = "promptflow"
+"""Stands in place of a model where the product itself worked something out."""
 
 
 async def carry_out(bench: Bench, durable: DurableRun) -> None:
@@ -95,6 +101,88 @@ class Context:
         acts = {f"ask:{ask.step}": await self._begun(ask) for ask in asks}
         answers = await self._durable.steps(acts)
         return tuple(_to_answer(answers[name]) for name in acts)
+
+    async def steps_before(self) -> tuple[str, ...]:
+        async def act() -> JsonValue:
+            async def read() -> list[str]:
+                async with self._bench.store.reading() as session:
+                    return await steps_said(
+                        session, self._run.workspace_id, self._thread.id, before=self._run.id
+                    )
+
+            return await patiently(read)
+
+        return tuple(str(step) for step in _list(await self._durable.step("steps-before", act)))
+
+    def least_output_tokens(self, models: Sequence[str]) -> int:
+        known = self._bench.models.models
+        return min(known[alias].max_output_tokens for alias in models if alias in known)
+
+    async def newest_version(self, name: str) -> Draft | None:
+        async def act() -> JsonValue:
+            async def read() -> JsonValue:
+                async with self._bench.store.reading() as session:
+                    found = await newest(session, self._run.workspace_id, self._thread.id, name)
+                return _draft_json(found) if found else None
+
+            return await patiently(read)
+
+        kept = await self._durable.step(f"newest:{name}", act)
+        return _to_draft(kept) if kept is not None else None
+
+    async def save_version(self, step: str, name: str, text: str, *, answer: Answer, reason: str) -> Draft:
+        async def act() -> JsonValue:
+            async def write() -> JsonValue:
+                new = NewVersion(
+                    text=text,
+                    author=Author(kind=AuthorKind.MODEL, name=self._run.model),
+                    reason=reason,
+                    message_id=answer.message_id,
+                    receipt_id=answer.receipt_id,
+                )
+                async with self._bench.store.writing() as session:
+                    return _draft_json(
+                        await do_save(
+                            session,
+                            self._run.workspace_id,
+                            self._thread.id,
+                            name=name,
+                            new=new,
+                            clock=self._bench.clock,
+                        )
+                    )
+
+            return await patiently(write)
+
+        return _to_draft(await self._durable.step(f"save:{step}", act))
+
+    async def publish(self, step: str, text: str, data: Mapping[str, Any]) -> None:
+        self._turns += 1
+        turn = Step(
+            run_id=self._run.id, step=step, ordinal=self._turns, model=PRODUCT, line=None, status="done"
+        )
+
+        async def write() -> None:
+            async with self._bench.store.writing() as session:
+                if await find_run_step(session, self._run.workspace_id, self._run.id, step) is not None:
+                    return
+                message = Message(
+                    id=MessageId(self._bench.clock.new_id()),
+                    thread_id=self._thread.id,
+                    author=Author(kind=AuthorKind.MODEL, name=PRODUCT),
+                    text=text,
+                    created_at=self._bench.clock.now(),
+                    run_id=self._run.id,
+                    answers_id=self._run.request_id,
+                    step=step,
+                    data=data,
+                )
+                await do_add_message(session, self._run.workspace_id, message)
+                await do_begin_step(session, self._run.workspace_id, turn)
+                await do_end_step(session, self._run.workspace_id, replace(turn, message_id=message.id))
+
+        await patiently(write)
+        await self._posting.post(f"post:{step}", self._thread, lambda: self._answer_view(step))
 
     async def _begun(self, ask: Ask) -> Callable[[], Awaitable[JsonValue]]:
         """Post the card of a turn; what is left to do for it, as one step that is harmless to repeat."""
@@ -205,6 +293,23 @@ def _outcome(turns: Sequence[Step]) -> tuple[str, Phrase | None]:
     if turns and all(turn.status == "failed" for turn in turns):
         return "failed", turns[-1].failure
     return "done", None
+
+
+def _list(value: JsonValue) -> Sequence[JsonValue]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise TypeError("a list was recorded")
+    return value
+
+
+def _draft_json(version: ArtifactVersionRow) -> JsonValue:
+    return {"number": version.number, "text": version.text, "message_id": version.message_id}
+
+
+def _to_draft(value: JsonValue) -> Draft:
+    if not isinstance(value, dict):
+        raise TypeError("a version is an object")
+    fields: Any = value
+    return Draft(number=fields["number"], text=fields["text"], message_id=fields["message_id"])
 
 
 def _answer_json(answer: Answer) -> JsonValue:

@@ -129,6 +129,41 @@ async def do_add_version(
     return row
 
 
+async def newest(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, name: str
+) -> ArtifactVersionRow | None:
+    """The newest version of an artifact; None when the thread has no artifact of that name."""
+    artifact = await find_artifact(session, workspace_id, thread_id, name)
+    held = await versions(session, workspace_id, artifact.id) if artifact else []
+    return held[-1] if held else None
+
+
+async def do_save(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    thread_id: ThreadId,
+    *,
+    name: str,
+    new: NewVersion,
+    clock: Clock,
+) -> ArtifactVersionRow:
+    """Store a text as the next version of an artifact, which is made when it is new.
+
+    A text that was saved from the same message before is not saved again.
+    """
+    artifact = await find_artifact(session, workspace_id, thread_id, name)
+    if artifact is None:
+        artifact = await do_add_artifact(
+            session, workspace_id, thread_id, name=name, kind="text", clock=clock
+        )
+    if artifact is None:
+        raise LookupError("an artifact that was just added")
+    held = await versions(session, workspace_id, artifact.id)
+    if held and new.message_id is not None and held[-1].message_id == new.message_id:
+        return held[-1]
+    return await do_add_version(session, artifact, new, clock=clock)
+
+
 async def do_copy_artifacts(
     session: AsyncSession,
     workspace_id: WorkspaceId,

@@ -14,7 +14,16 @@ from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, R
 from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
 from core.ports import Window
 from core.store.claim import insert_or_ignore
-from core.store.tables import AttachmentRow, ConversationRow, EntryRow, FileRow, MessageRow, ThreadRow
+from core.store.tables import (
+    AttachmentRow,
+    ConversationRow,
+    EntryRow,
+    FileRow,
+    MessageRow,
+    RunRow,
+    StepRow,
+    ThreadRow,
+)
 
 WINDOW_MESSAGES = 20
 """Most messages of history that one AI input can hold (spec §4); the window never reads more."""
@@ -391,3 +400,25 @@ async def latest_version(session: AsyncSession, root_id: MessageId) -> MessageRo
     return await session.scalar(
         select(MessageRow).where(MessageRow.root_id == root_id).order_by(MessageRow.id.desc()).limit(1)
     )
+
+
+async def models_of_thread(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId
+) -> list[str]:
+    """Models that wrote anything a thread shows, inherited answers included, in order of alias."""
+    wrote = (
+        select(StepRow.model)
+        .join(RunRow, RunRow.id == StepRow.run_id)
+        .where(RunRow.workspace_id == workspace_id, RunRow.thread_id == thread_id)
+    )
+    stands = (
+        select(MessageRow.author_name)
+        .join(EntryRow, EntryRow.message_id == MessageRow.id)
+        .join(ConversationRow, ConversationRow.id == EntryRow.conversation_id)
+        .where(
+            ConversationRow.workspace_id == workspace_id,
+            ConversationRow.thread_id == thread_id,
+            MessageRow.author_kind == AuthorKind.MODEL.value,
+        )
+    )
+    return sorted({*await session.scalars(wrote), *await session.scalars(stands)})

@@ -102,6 +102,17 @@ async def find_step(
     )
 
 
+async def receipt_of_answer(
+    session: AsyncSession, workspace_id: WorkspaceId, message_id: str
+) -> ReceiptRow | None:
+    """The receipt of the call that brought an answer."""
+    return await session.scalar(
+        select(ReceiptRow)
+        .where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.answer_id == message_id)
+        .limit(1)
+    )
+
+
 async def receipts_by_id(
     session: AsyncSession, workspace_id: WorkspaceId, receipt_ids: Sequence[str]
 ) -> dict[str, ReceiptRow]:

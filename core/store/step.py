@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
+from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId, WorkspaceId
 from core.domain.view import Phrase
 from core.store.claim import insert_or_ignore
-from core.store.tables import StepRow
+from core.store.tables import ConversationRow, EntryRow, MessageRow, StepRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +93,23 @@ async def steps_of(session: AsyncSession, workspace_id: WorkspaceId, run_ids: Se
         .order_by(StepRow.run_id, StepRow.ordinal)
     )
     return [to_step(row) for row in rows]
+
+
+async def steps_said(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, *, before: RunId
+) -> list[str]:
+    """Steps of the answers in a thread's main conversation that are older than a run, oldest first."""
+    main = (
+        select(ConversationRow.id)
+        .where(ConversationRow.workspace_id == workspace_id, ConversationRow.thread_id == thread_id)
+        .order_by(ConversationRow.id)
+        .limit(1)
+        .scalar_subquery()
+    )
+    rows = await session.scalars(
+        select(MessageRow.step)
+        .join(EntryRow, EntryRow.message_id == MessageRow.id)
+        .where(EntryRow.conversation_id == main, MessageRow.run_id.is_not(None), MessageRow.run_id < before)
+        .order_by(EntryRow.position)
+    )
+    return list(rows)

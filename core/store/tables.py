@@ -88,6 +88,23 @@ class PersonRow(Row):
     __table_args__ = (UniqueConstraint("workspace_id", "external_id"),)
 
 
+class InstallationRow(Row):
+    """The app as installed in a workspace by its people. Tokens are sealed; nothing else here is secret."""
+
+    __tablename__ = "installation"
+    workspace_id: Mapped[str] = mapped_column(Id, ForeignKey("workspace.id"), primary_key=True)
+    details: Mapped[dict[str, Any]]
+    """What the platform said about the app and its bot there; the adapter's own."""
+    token: Mapped[str] = mapped_column(Text)
+    refresh_token: Mapped[str] = mapped_column(Text)
+    """Sealed like the token; empty where tokens do not expire."""
+    expires_at: Mapped[datetime | None]
+    renewing_until: Mapped[datetime | None]
+    """One process renews the token at a time; NULL when none does."""
+    installed_by: Mapped[str] = mapped_column(String(100))
+    updated_at: Mapped[datetime]
+
+
 class ChannelRow(Row):
     """Channels of the local console; other platforms keep their own and are asked."""
 

@@ -1,6 +1,7 @@
 """Threads and their conversations: adding, finding, listing, branching."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Select, and_, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -114,6 +115,15 @@ async def do_rename(
     row = await session.get_one(ThreadRow, thread_id)
     if row.workspace_id == workspace_id:
         row.title = title
+
+
+async def do_set_up(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, setup: Mapping[str, Any]
+) -> None:
+    """Change what a thread's mode works with from now on."""
+    row = await session.get_one(ThreadRow, thread_id)
+    if row.workspace_id == workspace_id:
+        row.setup = dict(setup)
 
 
 async def do_add_conversation(

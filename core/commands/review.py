@@ -1,0 +1,119 @@
+"""Cross Review: have answers judged by models that took no part in their conversation (spec §8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.commands.services import Services, access_thread, allowed_models, enqueue
+from core.domain.errors import Refusal
+from core.domain.ids import MessageId, RunId
+from core.domain.policy import Action, Actor
+from core.domain.review import FOCUS_CHARS, ReviewSetup, pick_reviewers
+from core.domain.thread import Mode, Thread
+from core.modes import PROMPTS
+from core.modes.cross_review import KIND
+from core.store.claim import claim, settle
+from core.store.database import Session
+from core.store.message import find_message, models_of_thread
+from core.store.run import Run, do_add_run
+
+REVIEWABLE = (Mode.COMPARE, Mode.DEBATE, Mode.WORKFLOW)
+DEFAULT_REVIEWERS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRequest:
+    answers: tuple[str, ...]
+    """Stored answers of one thread, in the order in which they were named."""
+    reviewers: int = DEFAULT_REVIEWERS
+    focus: str = ""
+    """What the reviewers should look at above all; the one thing they are told besides the answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewStarted:
+    run_id: RunId
+    reviewers: tuple[str, ...]
+    asked: int
+    """Reviewers wished for; fewer are there when not so many models took no part."""
+
+
+async def cross_review(
+    services: Services, actor: Actor, request: ReviewRequest, *, event_key: str
+) -> ReviewStarted:
+    """Start a Cross Review of answers of one thread. Raises Refusal that says what is allowed."""
+    focus = request.focus.strip()
+    if len(focus) > FOCUS_CHARS:
+        raise Refusal("focus_too_long", name="focus", had=len(focus), limit=FOCUS_CHARS)
+    thread = await _thread_of(services, actor, request.answers)
+    policy = services.policy(actor.workspace)
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return ReviewStarted(
+                run_id=RunId(earlier["run_id"]),
+                reviewers=tuple(earlier["reviewers"]),
+                asked=earlier["asked"],
+            )
+        took_part = await models_of_thread(session, actor.workspace_id, thread.id)
+        available = _in_order(services.models.defaults.reviewers, allowed_models(services, policy))
+        setup = ReviewSetup(
+            answers=tuple(MessageId(answer) for answer in dict.fromkeys(request.answers)),
+            reviewers=pick_reviewers(available, took_part, request.reviewers),
+            asked=request.reviewers,
+            focus=focus,
+            seed=services.clock.new_id(),
+        )
+        run = await _run(session, services, actor, thread, ReviewSetup.from_json(setup.to_json()))
+        started = ReviewStarted(run_id=run.id, reviewers=setup.reviewers, asked=setup.asked)
+        await settle(
+            session,
+            actor.workspace_id,
+            (event_key,),
+            {"run_id": run.id, "reviewers": list(setup.reviewers), "asked": setup.asked},
+        )
+    await enqueue(services, run)
+    return started
+
+
+async def _thread_of(services: Services, actor: Actor, answers: Sequence[str]) -> Thread:
+    """The one thread whose answers these are. Raises Refusal."""
+    if not answers:
+        raise Refusal("answer_not_found")
+    threads = set()
+    async with services.store.reading() as session:
+        for answer in answers:
+            row = await find_message(session, actor.workspace_id, answer)
+            if row is None or row.run_id is None:
+                raise Refusal("answer_not_found")
+            threads.add(row.thread_id)
+    if len(threads) > 1:
+        raise Refusal("review_one_thread")
+    thread = await access_thread(services, actor, Action.REVIEW, threads.pop(), unknown="answer_not_found")
+    if thread.mode not in REVIEWABLE:
+        raise Refusal("review_not_here", allowed=", ".join(mode.value for mode in REVIEWABLE))
+    return thread
+
+
+def _in_order(preferred: Sequence[str], allowed: Sequence[str]) -> list[str]:
+    return [alias for alias in dict.fromkeys([*preferred, *allowed]) if alias in allowed]
+
+
+async def _run(session: Session, services: Services, actor: Actor, thread: Thread, setup: ReviewSetup) -> Run:
+    first = await find_message(session, actor.workspace_id, setup.answers[0])
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=actor.workspace_id,
+        thread_id=thread.id,
+        kind=KIND,
+        status="queued",
+        conversation_id=None,
+        request_id=MessageId(first.answers_id) if first and first.answers_id else None,
+        model=setup.reviewers[0],
+        prompts=services.prompts.refs(*PROMPTS[KIND]),
+        requested_by=actor.person_id,
+        failure=None,
+        created_at=services.clock.now(),
+        args=setup.to_json(),
+    )
+    await do_add_run(session, run)
+    return run
