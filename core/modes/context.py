@@ -47,6 +47,15 @@ class Ask:
     """Structured output as people read it; given exactly when the builder asks for structured output."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One version of an artifact."""
+
+    number: int
+    text: str
+    message_id: MessageId | None
+
+
 class RunContext(Protocol):
     """What a mode sees of the engine. Each call is made of durable steps; a finished one is not repeated."""
 
@@ -84,6 +93,26 @@ class RunContext(Protocol):
 
     async def stopped(self) -> bool:
         """Whether a person asked this run to stop; asked between turns."""
+        ...
+
+    async def steps_before(self) -> tuple[str, ...]:
+        """Names of the turns whose answers stand in the thread's main conversation before this run, oldest first."""
+        ...
+
+    def least_output_tokens(self, models: Sequence[str]) -> int:
+        """The longest answer that every one of these models can give."""
+        ...
+
+    async def newest_version(self, name: str) -> Draft | None:
+        """The newest version of an artifact of the thread as it stands when this is first asked; None without one."""
+        ...
+
+    async def save_version(self, step: str, name: str, text: str, *, answer: Answer, reason: str) -> Draft:
+        """Store a text that a model wrote as the next version of an artifact, which is made when it is new."""
+        ...
+
+    async def publish(self, step: str, text: str, data: Mapping[str, Any]) -> None:
+        """Post a result that the product worked out itself, and keep it with the run, in no conversation."""
         ...
 
     async def open_thread(self, step: str) -> None:
