@@ -31,11 +31,11 @@ LEAST_ANSWERS = 2
 def build_candidate(turn: Turn, prompts: PromptLibrary, *, max_tokens: int | None = None) -> AiInput:
     """What the candidate of `turn.line` is sent; `max_tokens` is the least that all candidates of the run allow.
 
-    `turn.args["late"]` holds the questions put before this model joined, oldest first, as tables of `message_id`,
-    `author` and `text`; they come before its own history, with a note, and within the window. Raises Refusal
-    `request_too_large`.
+    `turn.args["late"]` holds, by line, the questions put before its model joined: oldest first, as tables of
+    `message_id`, `author` and `text`. They come before its own history, with a note, and within the window. Raises
+    Refusal `request_too_large`.
     """
-    questions = turn.args.get("late", ())
+    questions = turn.args.get("late", {}).get(turn.line, ())
     ahead: tuple[InputPart, ...] = ()
     if questions:
         ahead = (Material.of(prompts).note("late"),)
@@ -156,12 +156,8 @@ def _count(ai_input: AiInput, what: Forced) -> int:
 
 
 def answers_to_compare(turn: Turn) -> tuple[tuple[tuple[Candidate, Spoken], ...], tuple[Candidate, ...]]:
-    """The answers to one question with their candidates, in the thread's order, and the candidates without one.
-
-    The question is the one of the run `turn.args["question_run"]`, else of this run.
-    """
-    run = turn.args.get("question_run", turn.run_id)
-    by_step = {one.step: one for one in turn.spoken if one.run_id == run}
+    """The answers to the request with their candidates, in the thread's order, and the candidates without one."""
+    by_step = {one.step: one for one in turn.spoken}
     candidates = CompareSetup.from_json(turn.setup).candidates
     came = tuple((c, by_step[c.step]) for c in candidates if c.step in by_step)
     return came, tuple(c for c in candidates if c.step not in by_step)

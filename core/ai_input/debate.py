@@ -10,7 +10,7 @@ from core.ai_input.caps import Left
 from core.ai_input.framing import FRAGMENTS_PROMPT
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose, narrowed, output_schema
 from core.ai_input.thread_order import opening_of, said_in
-from core.domain.debate import PROBLEM_FRAMING, DebateSetup
+from core.domain.debate import PROBLEM_FRAMING, DebateSetup, rebuttals_in
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId
 from core.domain.prior_context import PriorContext, capped
@@ -144,6 +144,15 @@ def stances(spoken: Sequence[Spoken]) -> dict[str, tuple[str, ...]]:
         if isinstance(stance, str) and (letter := _letter(one)):
             found[letter] = (*found.get(letter, ()), stance)
     return found
+
+
+def rounds_of_run(turn: Turn, setup: DebateSetup) -> list[str]:
+    """Names of the rounds of this run in which participants speak: all, or the one that a follow-up began."""
+    steps = [one.step for one in turn.spoken if one.run_id == turn.run_id]
+    if any(step.startswith("positions:") for step in steps):
+        return _rounds(setup.rebuttal_rounds)
+    number = rebuttals_in(steps) or rebuttals_in(one.step for one in turn.spoken) + 1
+    return [f"rebuttals.{number}"]
 
 
 def absences(turn: Turn, setup: DebateSetup, rounds: Sequence[str]) -> tuple[tuple[str, str], ...]:

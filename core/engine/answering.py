@@ -246,7 +246,7 @@ class Answering:
             row = await find_step(session, self._run.workspace_id, self._run.id, name)
             if row is not None:
                 return await self._stored(session, row, ai_input)
-            message = self._message(text, data, heard) if text.strip() else None
+            message = self._message(text, data, heard, prepared.turn) if text.strip() else None
             if message is not None:
                 added = await do_add_message(session, self._run.workspace_id, message)
                 if self._ask.line is not None and not problem:
@@ -283,8 +283,8 @@ class Answering:
                 )
         return Called(answer=self._answer(receipt, message, text if mendable else None), problem=problem)
 
-    def _message(self, text: str, data: Mapping[str, Any] | None, heard: Heard) -> Message:
-        shown = self._ask.present(data) if data is not None and self._ask.present else text
+    def _message(self, text: str, data: Mapping[str, Any] | None, heard: Heard, turn: Turn) -> Message:
+        shown = self._ask.present(data, turn) if data is not None and self._ask.present else text
         return Message(
             id=MessageId(self._bench.clock.new_id()),
             thread_id=self._run.thread_id,

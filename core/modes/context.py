@@ -43,8 +43,8 @@ class Ask:
     """The conversation the answer joins; None stores it with the run alone, out of every later AI input."""
     replaces: bool = False
     """It takes the place of an earlier answer to the same message."""
-    present: Callable[[Mapping[str, Any]], str] | None = None
-    """Structured output as people read it; given exactly when the builder asks for structured output."""
+    present: Callable[[Mapping[str, Any], Turn], str] | None = None
+    """Structured output as people read it, beside the turn it was asked in; used when there is structured output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,17 @@ Which contributions are missing and which stances were taken comes from what is 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.domain.artifact import Change, DiffRow
-from core.domain.debate import DebateSetup
-from core.domain.review import Aggregate, Judged
+from core.ai_input.compare import answers_to_compare
+from core.ai_input.debate import absences, rounds_of_run, stances
+from core.ai_input.material import words
+from core.domain.artifact import Change, DiffRow, diff
+from core.domain.compare import CompareSetup
+from core.domain.debate import DebateSetup, RoundKind
+from core.domain.review import Aggregate, Judged, ReviewSetup, letters_of
+from core.domain.setup import Json
+from core.domain.thread import Mode
 from core.i18n import text
+from core.ports import Turn
 
 Names = Mapping[str, str]
 """Letter → what people read in its place: a model's name, or “Model A” while a Compare is blind."""
@@ -17,92 +24,87 @@ Names = Mapping[str, str]
 Data = Mapping[str, Any]
 
 
-def blind_names(letters: Sequence[str], locale: str) -> dict[str, str]:
-    """Names that give nothing away."""
-    return {letter: text(locale, "present.blind_name", letter=letter) for letter in letters}
+def present_comparison(data: Data, turn: Turn, *, setup: CompareSetup, locale: str) -> str:
+    """Agreements, differences, what only one saw, what none covers, and who did not answer."""
+    page, names = _Page(locale), candidate_names(setup, locale)
+    page.listed("agreements", data["agreements"])
+    page.heading("differences")
+    page.views(data["differences"], "answer", names)
+    page.listed("only_one", [f"**{names[one['answer']]}**: {one['point']}" for one in data["only_one"]])
+    page.listed("not_covered", data["missing"])
+    _, missing = answers_to_compare(turn)
+    for candidate in missing:
+        page.lines += ["", page.say("missing_answer", model=names[candidate.letter])]
+    return page.text()
 
 
-def debate_names(setup: DebateSetup, locale: str) -> dict[str, str]:
-    """Model and role of each participant."""
+def candidate_names(setup: CompareSetup, locale: str) -> dict[str, str]:
+    """The candidates' lines, or names that give nothing away while the Compare is blind."""
     return {
+        c.letter: text(locale, "present.blind_name", letter=c.letter) if setup.blind else c.line
+        for c in setup.candidates
+    }
+
+
+def present_debate(data: Data, turn: Turn, *, setup: DebateSetup, kind: RoundKind, locale: str) -> str:
+    """A structured contribution to a Debate, of whichever round."""
+    names = {
         p.letter: text(
             locale, "present.participant", model=p.model, role=text(locale, f"debate_role.{p.role}")
         )
         for p in setup.participants
     }
+    if kind is RoundKind.PROBLEM_FRAMING:
+        return _problem_framing(data, names, locale)
+    if kind is RoundKind.SYNTHESIS:
+        return _synthesis(data, turn, setup, names, locale)
+    return f"{text(locale, 'present.stance', stance=_line(data['stance']))}\n\n{data['text'].strip()}"
 
 
-def present_comparison(data: Data, names: Names, locale: str, *, missing: Sequence[str] = ()) -> str:
-    """Agreements, differences, what only one saw, what none covers; `missing`: letters of answers that did not come."""
+def _problem_framing(data: Data, names: Names, locale: str) -> str:
     page = _Page(locale)
-    page.listed("agreements", data["agreements"])
-    page.heading("differences")
-    page.views(data["differences"], "answer", names)
-    page.listed(
-        "only_one", [f"**{names[one['answer']]}**: {_line(one['point'])}" for one in data["only_one"]]
-    )
-    page.listed("not_covered", data["missing"])
-    page.lines += [page.say("missing_answer", model=names[letter]) for letter in missing]
-    return page.text()
-
-
-def present_problem_framing(data: Data, names: Names, locale: str) -> str:
-    """The issues, the constraints, the open questions, and who is called what in this debate."""
-    page = _Page(locale)
-    page.listed("issues", [f"**{_line(one['question'])}** {_line(one['stakes'])}" for one in data["issues"]])
+    page.listed("issues", [f"**{_line(one['question'])}** {one['stakes']}" for one in data["issues"]])
     page.listed("constraints", data["constraints"])
     page.listed("open_questions", data["open_questions"])
     page.legend(names)
     return page.text()
 
 
-def present_stance(data: Data, locale: str) -> str:
-    """A position or last rebuttal: its stance on the first line, then its text."""
-    return f"{text(locale, 'present.stance', stance=_line(data['stance']))}\n\n{data['text'].strip()}"
-
-
-def present_synthesis(
-    data: Data,
-    names: Names,
-    locale: str,
-    *,
-    stances: Mapping[str, Sequence[str]],
-    absent: Sequence[tuple[str, str]] = (),
-) -> str:
-    """The moderator's summary; `stances` by letter, oldest first, `absent` as (letter, round)."""
+def _synthesis(data: Data, turn: Turn, setup: DebateSetup, names: Names, locale: str) -> str:
     page = _Page(locale)
     page.heading("recommendation")
     page.lines.append(data["recommendation"].strip())
     page.listed("agreed", data["agreed"])
     page.heading("unresolved")
     page.views(data["unresolved"], "participant", names)
-    page.listed(
-        "dissent", [f"**{names[one['participant']]}**: {_line(one['view'])}" for one in data["dissent"]]
-    )
+    page.listed("dissent", [f"**{names[one['participant']]}**: {one['view']}" for one in data["dissent"]])
     page.listed("constraints_checked", [page.constraint(one) for one in data["constraints"]])
     reasons = {one["participant"]: one for one in data["changes"]}
     page.listed(
         "stances",
-        [page.stance_change(names[letter], taken, reasons.get(letter)) for letter, taken in stances.items()],
+        [
+            page.stance_change(names[letter], taken, reasons.get(letter))
+            for letter, taken in stances(turn.spoken).items()
+        ],
     )
-    page.lines += [page.absence(names[letter], round_) for letter, round_ in absent]
+    for letter, round_ in absences(turn, setup, rounds_of_run(turn, setup)):
+        page.lines += ["", page.absence(names[letter], round_)]
     page.legend(names)
     return page.text()
 
 
-def present_critique(data: Data, locale: str) -> str:
+def present_critique(data: Data, _turn: Turn, *, locale: str) -> str:
     page = _Page(locale)
     page.listed("points", [page.point(one) for one in data["points"]])
     page.listed("keep", data["keep"])
     return page.text()
 
 
-def present_changes(data: Data, rows: Sequence[DiffRow], locale: str) -> str:
+def present_revision(data: Data, _turn: Turn, *, before: str, locale: str) -> str:
     """What a revision changed and why, and the difference line by line; the text itself is a version of its own."""
     page = _Page(locale)
-    page.listed("changes", [f"{_line(one['change'])} — {_line(one['reason'])}" for one in data["changes"]])
-    page.lines.append("")
-    page.lines.append(present_diff(rows, locale))
+    page.listed("changes", [f"{_line(one['change'])} — {one['reason']}" for one in data["changes"]])
+    page.lines += ["", present_diff(diff(before, data["text"]), locale)]
     return page.text()
 
 
@@ -123,47 +125,84 @@ def present_diff(rows: Sequence[DiffRow], locale: str) -> str:
     return "\n".join([f"{fence}diff", *lines, fence])
 
 
-def present_verdict(data: Data, names: Names, locale: str, *, answers: Mapping[str, str]) -> str:
-    """One reviewer's result with the letters revealed. `answers` holds the texts that were reviewed, by letter: a
-    quote that is not in its answer is marked."""
+def present_verdict(data: Data, turn: Turn, *, order: Sequence[int], locale: str) -> str:
+    """One reviewer's result with its letters revealed. A quote that is not in its answer is marked."""
     page = _Page(locale)
+    by_place = _reviewed_names(turn, locale)
+    names = {letter: by_place[place] for letter, place in letters_of(order).items()}
+    texts = {letter: words(turn.reviewed[place]) for letter, place in letters_of(order).items()}
     for letter, one in data["answers"].items():
         page.lines += ["", f"### {names[letter]}"]
         verdict = text(locale, f"verdict.{one['verdict']}")
         page.lines.append(page.say("verdict", verdict=verdict, reason=_line(one["reason"])))
         page.listed("strengths", one["strengths"], level=4)
-        page.listed("errors", [page.error(error, answers[letter]) for error in one["errors"]], level=4)
+        page.listed("errors", [page.error(error, texts[letter]) for error in one["errors"]], level=4)
     ranking = " > ".join(names[letter] for letter in data["ranking"])
-    page.lines += ["", page.say("ranking", ranking=ranking, reason=_line(data["reason"]))]
-    page.lines.append(
-        page.say("read_as", mapping=", ".join(f"{letter} = {names[letter]}" for letter in data["answers"]))
-    )
+    if len(names) > 1:
+        page.lines += ["", page.say("ranking", ranking=ranking, reason=_line(data["reason"]))]
+    mapping = ", ".join(f"{letter} = {name}" for letter, name in names.items())
+    page.lines += ["", page.say("read_as", mapping=mapping)]
     return page.text()
 
 
-def present_aggregate(
-    whole: Aggregate, results: Sequence[Judged], names: Sequence[str], locale: str, *, asked: int
-) -> str:
-    """All reviewers together: a table, agreement, order effect. `names` are those of the answers, in their order."""
+def _reviewed_names(turn: Turn, locale: str) -> list[str]:
+    """What the answers under review are called, in the order in which they were named."""
+    by_step: dict[str, str] = {}
+    if turn.thread.mode is Mode.COMPARE:
+        setup = CompareSetup.from_json(turn.setup)
+        names = candidate_names(setup, locale)
+        by_step = {c.step: names[c.letter] for c in setup.candidates}
+    return [
+        text(locale, "present.numbered_answer", number=number, model=by_step.get(one.step, one.model))
+        for number, one in enumerate(turn.reviewed, start=1)
+    ]
+
+
+def present_result(
+    setup: ReviewSetup, whole: Aggregate, results: Sequence[Judged], *, locale: str
+) -> tuple[str, Json]:
+    """All reviewers together: a table, agreement, order effect; and the same as data, orders included."""
     page = _Page(locale)
     titles = [page.say("place"), page.say("answer"), *(result.reviewer for result in results)]
-    page.lines.append("| " + " | ".join(_cell(title) for title in titles) + " |")
-    page.lines.append("|" + " --- |" * len(titles))
+    page.lines += [_row(titles), "|" + " --- |" * len(titles)]
     for standing in whole.standings:
-        verdicts = [
+        cells = [
             page.say("rank_cell", rank=rank, verdict=text(locale, f"verdict.{verdict}"))
             for rank, verdict in zip(standing.ranks, standing.verdicts, strict=True)
         ]
-        cells = [str(standing.place), names[standing.answer], *verdicts]
-        page.lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+        page.lines.append(_row([str(standing.place), page.answer(standing.answer), *cells]))
     page.lines += ["", text(locale, f"agreement.{whole.agreement}")]
     page.lines += [
-        page.say("split_pair", one=names[one], other=names[other]) for one, other in whole.split_pairs
+        page.say("split_pair", one=page.answer(one), other=page.answer(other))
+        for one, other in whole.split_pairs
     ]
     page.lines.append(text(locale, f"order_effect.{whole.order_effect}"))
-    if len(results) < asked:
-        page.lines.append(page.say("fewer_reviewers", had=len(results), asked=asked))
-    return page.text()
+    if len(setup.reviewers) < setup.asked:
+        page.lines.append(
+            text(locale, "mode_notice.fewer_reviewers", had=len(setup.reviewers), asked=setup.asked)
+        )
+    if len(results) < len(setup.reviewers):
+        page.lines.append(page.say("fewer_results", had=len(results), asked=len(setup.reviewers)))
+    return page.text(), _result_data(setup, whole, results)
+
+
+def _result_data(setup: ReviewSetup, whole: Aggregate, results: Sequence[Judged]) -> Json:
+    return {
+        "answers": list(setup.answers),
+        "standings": [
+            {
+                "answer": one.answer,
+                "place": one.place,
+                "ranks": list(one.ranks),
+                "verdicts": list(one.verdicts),
+            }
+            for one in whole.standings
+        ],
+        "best": whole.best,
+        "agreement": whole.agreement.value,
+        "order_effect": whole.order_effect.value,
+        "orders": [{"reviewer": one.reviewer, "letters": letters_of(one.order)} for one in results],
+    }
 
 
 class _Page:
@@ -193,6 +232,9 @@ class _Page:
             self.lines += [f"  - **{names[view[who]]}**: {_line(view['view'])}" for view in one["views"]]
         if not items:
             self.lines.append(self.say("nothing"))
+
+    def answer(self, answer: int) -> str:
+        return self.say("answer_number", number=answer + 1)
 
     def legend(self, names: Names) -> None:
         who = ", ".join(f"{letter} = {name}" for letter, name in names.items())
@@ -236,5 +278,5 @@ def _line(value: str) -> str:
     return " ".join(value.split())
 
 
-def _cell(value: str) -> str:
-    return _line(value).replace("|", "\\|")
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_line(cell).replace("|", "\\|") for cell in cells) + " |"
