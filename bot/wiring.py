@@ -1,6 +1,6 @@
 """The only file that names concrete classes: it builds what the settings ask for and ties it together."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,12 +22,15 @@ from bot.discord.app import Discord, DiscordAdapter
 from bot.discord.limit import PLATFORM as DISCORD
 from bot.discord.sync import Synced, sync_commands
 from bot.doctor import Probes
-from bot.settings import Settings
-from bot.slack.adapter import SlackAdapter, one_bot
+from bot.settings import MIN_SECRET_KEY_CHARS, Settings
+from bot.slack.adapter import SlackAdapter, many_bots, one_bot
 from bot.slack.adapter import open_platform as open_slack
+from bot.slack.installed import InstalledBots
+from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
 from core.commands import care
 from core.commands.console import PLATFORM, LocalChannels, set_up
+from core.commands.installation import Installations
 from core.commands.services import Services
 from core.commands.upkeep import apply_retention, pick_up_left_behind
 from core.domain.errors import ConfigurationError, StoreUnavailable
@@ -50,6 +53,7 @@ from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.erasure import Erased
 from core.store.migrations import migrate, revision
+from core.store.sealing import Sealer
 from core.store.workspace import external_id_of
 
 PICK_UP_EVERY_S = 10.0
@@ -235,35 +239,81 @@ async def _open_platforms(settings: Settings, store: Store, feed: Feed) -> Async
         posters={PLATFORM: ConsolePoster(feed)}, access={PLATFORM: LocalChannels(store)}, listen=[]
     )
     async with AsyncExitStack() as stack:
-        if settings.slack.bot_token:
-            if not settings.slack.app_token and not (settings.slack.signing_secret and settings.public):
-                raise ConfigurationError(
-                    "SLACK_BOT_TOKEN",
-                    "needs SLACK_APP_TOKEN beside it (Socket Mode), or SLACK_SIGNING_SECRET and "
-                    "PROMPTFLOW_PUBLIC_PORT (HTTP)",
-                )
-            slack = await stack.enter_async_context(
-                open_slack(
-                    api_url=settings.slack.api_url,
-                    make_bots=one_bot(settings.slack.bot_token),
-                    external_id=external_id,
-                )
-            )
-            platforms.posters[SLACK], platforms.access[SLACK] = slack.poster, slack.access
-            platforms.listen.append(
-                lambda services: SlackAdapter(
-                    slack,
-                    services,
-                    app_token=settings.slack.app_token,
-                    signing_secret=settings.slack.signing_secret,
-                )
-            )
+        if settings.slack.bot_token or settings.slack.client_id:
+            await _add_slack(settings, store, stack, platforms, external_id)
         if settings.discord.token:
             discord = Discord(settings.discord)
             platforms.posters[DISCORD], platforms.access[DISCORD] = discord.poster, discord.access
             platforms.listen.append(lambda services: DiscordAdapter(discord, services))
             await stack.enter_async_context(discord.opened())
         yield platforms
+
+
+async def _add_slack(
+    settings: Settings,
+    store: Store,
+    stack: AsyncExitStack,
+    platforms: Platforms,
+    external_id: Callable[[WorkspaceId], Awaitable[str]],
+) -> None:
+    slack = settings.slack
+    check_slack(settings)
+    installations = (
+        None
+        if slack.bot_token
+        else Installations(store, SystemClock(), Sealer(settings.secret_key.split(",")), platform=SLACK)
+    )
+    bots = (
+        one_bot(slack.bot_token)
+        if installations is None
+        else many_bots(installations, slack.client_id, slack.client_secret)
+    )
+    opened = await stack.enter_async_context(
+        open_slack(api_url=slack.api_url, make_bots=bots, external_id=external_id)
+    )
+    installing = (
+        Installing(
+            opened.bots, client_id=slack.client_id, secret_key=settings.secret_key, api_url=slack.api_url
+        )
+        if isinstance(opened.bots, InstalledBots)
+        else None
+    )
+    platforms.posters[SLACK], platforms.access[SLACK] = opened.poster, opened.access
+    platforms.listen.append(
+        lambda services: SlackAdapter(
+            opened,
+            services,
+            app_token=slack.app_token,
+            signing_secret=slack.signing_secret,
+            installing=installing,
+        )
+    )
+
+
+def check_slack(settings: Settings) -> None:
+    """Raise ConfigurationError when Slack is half set up, naming what is missing."""
+    slack = settings.slack
+    if not slack.app_token and not (slack.signing_secret and settings.public):
+        name = "SLACK_BOT_TOKEN" if slack.bot_token else "SLACK_CLIENT_ID"
+        raise ConfigurationError(
+            name,
+            "needs SLACK_APP_TOKEN beside it (Socket Mode), or SLACK_SIGNING_SECRET and PROMPTFLOW_PUBLIC_PORT (HTTP)",
+        )
+    if slack.bot_token:
+        return
+    if not slack.client_secret or not settings.public:
+        raise ConfigurationError(
+            "SLACK_CLIENT_ID",
+            "needs SLACK_CLIENT_SECRET and PROMPTFLOW_PUBLIC_PORT, where people install the app",
+        )
+    if not settings.secret_key or any(
+        len(key) < MIN_SECRET_KEY_CHARS for key in settings.secret_key.split(",")
+    ):
+        raise ConfigurationError(
+            "PROMPTFLOW_SECRET_KEY",
+            f"is needed to store the tokens of workspaces: at least {MIN_SECRET_KEY_CHARS} characters; for a change of "
+            "the key the new one, a comma, and the old one",
+        )
 
 
 async def migrate_database(settings: Settings) -> str:

@@ -19,7 +19,9 @@ from bot.slack.calls import Calls
 from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
 from bot.slack.http import EventRoute
+from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
+from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import SlackPoster
 from bot.slack.private import Private
@@ -27,6 +29,7 @@ from bot.slack.socket import Sockets
 from bot.slack.status import Statuses
 from bot.slack.stream import Streams
 from bot.slack.turn import Turns
+from core.commands.installation import Installations
 from core.commands.services import Services
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
@@ -91,13 +94,30 @@ def one_bot(token: str) -> Callable[[Calls], OneBot]:
     return make
 
 
+def many_bots(
+    installations: Installations, client_id: str, client_secret: str
+) -> Callable[[Calls], InstalledBots]:
+    """The bots of all workspaces that installed the app."""
+
+    def make(calls: Calls) -> InstalledBots:
+        return InstalledBots(calls, installations, client_id=client_id, client_secret=client_secret)
+
+    return make
+
+
 class SlackAdapter:
     """Slack towards people: listens over sockets or HTTP, and says whether it hears."""
 
     name = PLATFORM
 
     def __init__(
-        self, platform: SlackPlatform, services: Services, *, app_token: str, signing_secret: str
+        self,
+        platform: SlackPlatform,
+        services: Services,
+        *,
+        app_token: str,
+        signing_secret: str,
+        installing: Installing | None = None,
     ) -> None:
         self._platform = platform
         callers = Callers(services, platform.people, platform.access)
@@ -128,12 +148,14 @@ class SlackAdapter:
         )
         self.sockets = Sockets(self.app.bolt, platform.calls.client(None), app_token) if app_token else None
         self._events = EventRoute(self.app.bolt, signing_secret) if signing_secret else None
+        self._installing = installing
         self._known = self.sockets is None
         """Whether Slack said who we are; over HTTP every delivery says so itself."""
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """For the public socket: the address of events, none in Socket Mode alone."""
-        return self._events.routes() if self._events else []
+        """For the public socket: the address of events and the pages of the installation, as far as they are set up."""
+        offered = (self._events, self._installing)
+        return [route for each in offered if each is not None for route in each.routes()]
 
     async def is_ready(self) -> bool:
         """Slack's events reach this process, and it may answer."""

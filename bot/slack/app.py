@@ -124,10 +124,15 @@ class SlackApp:
         self._private = private
         self._background = background
         self._taking: dict[str, asyncio.Task[None]] = {}
+
+        # The library fills in arguments by name and stumbles over the `self` of a method.
+        async def authorize(context: AsyncBoltContext) -> Any:
+            return await self._authorize(context)
+
         self.bolt = AsyncApp(
             name="promptflow",
             client=calls.client(None),
-            authorize=self._authorize,
+            authorize=authorize,
             # Signatures are checked before the library sees a request: it would log refused bodies.
             request_verification_enabled=False,
             attaching_conversation_kwargs_enabled=False,
@@ -142,7 +147,7 @@ class SlackApp:
         self.bolt.view_closed(ANYTHING)(self._on_nothing)
         self.bolt.options(ANYTHING)(self._on_nothing)
 
-    async def _authorize(self, context: AsyncBoltContext) -> Any:  # the library's type leaves out None
+    async def _authorize(self, context: AsyncBoltContext) -> AuthorizeResult | None:
         try:
             bot = await self._bot(context)
         except PlatformFailure as failure:

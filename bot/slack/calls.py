@@ -6,7 +6,7 @@ The SDK's own retries are off: it would repeat a post whose answer got lost (pyt
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from typing import Any, Final
 
 import aiohttp
@@ -28,8 +28,8 @@ PATIENCE_S: Final = 900.0
 """How long a call waits for its turn and for Slack to take more, all together."""
 
 RETRYABLE: Final = frozenset(
-    {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "timeout", "unreachable",
-     "unreadable", "ratelimited", "team_added_to_org", "accesslimited", "server_error"}
+    {"internal_error", "fatal_error", "service_unavailable", "store_unavailable", "request_timeout", "timeout",
+     "unreachable", "unreadable", "ratelimited", "team_added_to_org", "accesslimited", "server_error"}
 )  # fmt: skip
 JSON_METHODS: Final = ("chat.", "views.", "assistant.", "agents.")
 """Method families that take their arguments as a JSON body; the rest as query parameters."""
@@ -90,13 +90,18 @@ class Calls:
         """One call at once, without waiting for a turn. Raises PlatformFailure."""
         given = {name: value for name, value in args.items() if value is not None}
         as_json = method.startswith(JSON_METHODS) and method not in READS
+        body = {"json": given} if as_json else {"params": given}
+        verb = "GET" if method in READS else "POST"
+        return await self._answered(method, self.client(token).api_call(method, http_verb=verb, **body))
+
+    async def send_form(self, method: str, **fields: str) -> Json:
+        """One call without a token, its fields in the body and so in no log of addresses. Raises PlatformFailure."""
+        return await self._answered(method, self.client(None).api_call(method, data=fields))
+
+    async def _answered(self, method: str, answering: Awaitable[Any]) -> Json:
         try:
             async with asyncio.timeout(CALL_S):
-                answer = await self.client(token).api_call(
-                    method,
-                    http_verb="GET" if method in READS else "POST",
-                    **({"json": given} if as_json else {"params": given}),
-                )
+                answer = await answering
         except SlackApiError as error:
             raise _failure(method, error) from None
         except (TimeoutError, aiohttp.ClientError, SlackClientError, OSError) as error:
