@@ -1,11 +1,13 @@
 """The product for tests: genuine store, engine and commands; only the model, the platform and the clock are ours."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from uuid6 import uuid7
@@ -68,7 +70,11 @@ class ScriptedModel:
 
     async def stream(self, call: ModelCall) -> AsyncGenerator[ModelEvent]:
         self.calls.append(call)
-        planned = self.script.pop(0) if self.script else f"answer {len(self.calls)}"
+        schema = call.ai_input.output_schema
+        usual = (
+            f"answer {len(self.calls)}" if schema is None else json.dumps(fitting(schema, len(self.calls)))
+        )
+        planned = self.script.pop(0) if self.script else usual
         try:
             yield Started(queued_s=0.0)
             text, failure = planned if isinstance(planned, tuple) else (planned, None)
@@ -99,6 +105,25 @@ class ScriptedModel:
 
     def sent(self, number: int = -1) -> str:
         return "\n".join(self.sent_texts(number))
+
+
+def fitting(schema: Any, number: int) -> Any:
+    """The smallest value that satisfies a schema of ours; its texts end in the number of the call."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: fitting(schema["properties"][name], number) for name in schema.get("required", ())}
+        case "array":
+            least = schema.get("minItems", 0)
+            choices = schema["items"].get("enum") if schema.get("uniqueItems") else None
+            return choices[:least] if choices else [fitting(schema["items"], number)] * least
+        case "integer":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case _:
+            return f"text {number}"
 
 
 @dataclass

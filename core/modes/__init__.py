@@ -3,14 +3,26 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from core.domain.thread import Mode
-from core.modes import branching, chat
+from core.modes import branching, chat, codraft, compare, cross_review, debate
 from core.modes.context import RunContext
 
 RUNS: Mapping[str, Callable[[RunContext], Awaitable[None]]] = {
     Mode.CHAT.value: chat.chat,
+    Mode.COMPARE.value: compare.compare,
+    compare.COMPARISON: compare.comparison,
+    Mode.DEBATE.value: debate.debate,
+    Mode.CODRAFT.value: codraft.codraft,
+    cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
 }
 """What carries out a run, by its kind."""
 
-PROMPTS: Mapping[str, tuple[str, ...]] = {Mode.CHAT.value: chat.PROMPTS}
-"""The prompts a run of a mode holds on to from its beginning."""
+PROMPTS: Mapping[str, tuple[str, ...]] = {
+    Mode.CHAT.value: chat.PROMPTS,
+    Mode.COMPARE.value: compare.PROMPTS,
+    compare.COMPARISON: compare.PROMPTS,
+    Mode.DEBATE.value: debate.PROMPTS,
+    Mode.CODRAFT.value: codraft.PROMPTS,
+    cross_review.KIND: cross_review.PROMPTS,
+}
+"""The prompts that a run of a kind holds on to from its beginning."""
