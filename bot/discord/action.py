@@ -28,6 +28,7 @@ from core.domain.view import AnswerView, MessageView
 from core.i18n import text
 
 By = Literal["day", "model", "person"]
+SHOWS_ITSELF: Final = (Word.BRANCH, Word.RETRY, Word.STOP)
 USAGE_BY: Final[Mapping[str, By]] = {"day": "day", "model": "model", "person": "person"}
 
 
@@ -48,8 +49,11 @@ class Actions:
     channels: Channels
     reads_everything: Callable[[], bool]
 
-    async def typed(self, actor: Actor, spot: Spot, command: TextCommand, *, key: str) -> Card:
-        """Carry out a command typed after a mention; what is said about it stands where everyone there sees it."""
+    async def typed(self, actor: Actor, spot: Spot, command: TextCommand, *, key: str) -> Card | None:
+        """Carry out a command typed after a mention; what is said about it stands where everyone there sees it.
+
+        None where the thread itself shows what came of it.
+        """
         rest = command.rest
         acts: dict[Word, Callable[[], Awaitable[Card]]] = {
             Word.BRANCH: lambda: self.branch_here(actor, spot, command.position, rest, "", key=key),
@@ -63,7 +67,8 @@ class Actions:
             Word.USAGE: lambda: self.only_private(actor, "/usage"),
             Word.HELP: lambda: self.help(actor, spot),
         }
-        return await acts[command.word]()
+        card = await acts[command.word]()
+        return None if command.word in SHOWS_ITSELF else card
 
     # --- in a thread ----------------------------------------------------------------------------------------------
 

@@ -17,9 +17,6 @@ from bot.discord.interaction import Interactions
 
 log = logging.getLogger(__name__)
 
-RATE_LIMIT_PATIENCE_S: Final = 30.0
-"""A longer pause that Discord asks for is handed up, so that nothing else waits behind it."""
-
 IDENTIFY_EVERY_S: Final = 5.0
 """Discord takes one new session of a bot in five seconds."""
 
@@ -50,7 +47,6 @@ class Client(discord.AutoShardedClient):
             max_messages=None,
             member_cache_flags=discord.MemberCacheFlags.none(),
             chunk_guilds_at_startup=False,
-            max_ratelimit_timeout=RATE_LIMIT_PATIENCE_S,
             http_trace=trace,
             shard_count=shard_count,
         )

@@ -107,6 +107,7 @@ class Intake:
                 if not failure.retryable or tries == PLATFORM_TRIES:
                     log.warning("a message was given up (%s)", failure.code, extra={"message_id": message.id})
                     return
+                log.info("a message is tried again (%s)", failure.code, extra={"message_id": message.id})
                 pause_s = max(pause_s, failure.retry_after_s or 0.0)
             else:
                 return
@@ -153,7 +154,8 @@ class Intake:
             if command is not None:
                 spot = Spot(place=place_of(channel), guild=channel.guild, thread=ours)
                 card = await self.actions.typed(actor, spot, command, key=f"message:{message.id}")
-                await reply(message, channel, card, "reply")
+                if card is not None:
+                    await reply(message, channel, card, "reply")
             else:
                 await self._say(message, words, actor, channel, ours=ours)
         except Refusal as refusal:

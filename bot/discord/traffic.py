@@ -33,6 +33,20 @@ CALL_S: Final = 90.0
 EXEMPT: Final = ("/interactions/", "/webhooks/")
 """Routes that Discord does not count into the global limit."""
 
+LONG_PAUSE_S: Final = 30.0
+"""A longer pause that Discord asks for is handed up, so that nothing else waits behind it. The library's own setting
+for this (`max_ratelimit_timeout`) also refuses calls for which there is room, whenever a bucket's window is longer."""
+
+
+@dataclass
+class _Call:
+    """One call on its way, with its deadline and the pause that Discord asked for."""
+
+    deadline: asyncio.Timeout
+    pause_s: float = 0.0
+
+
+_call: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("call", default=None)
 _single_try: contextvars.ContextVar[list[int] | None] = contextvars.ContextVar("single_try", default=None)
 
 
@@ -109,6 +123,10 @@ class Traffic:
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
         status, headers = params.response.status, params.response.headers
+        call, asked = _call.get(), headers.get("Retry-After", "")
+        if status == 429 and call is not None and asked.isdigit() and int(asked) > LONG_PAUSE_S:
+            call.pause_s = float(asked)
+            call.deadline.reschedule(asyncio.get_running_loop().time())
         refused = status in (401, 403) or (status == 429 and headers.get("X-RateLimit-Scope") != "shared")
         if refused:
             self.invalid.append(asyncio.get_running_loop().time())
@@ -119,14 +137,20 @@ class Traffic:
 @asynccontextmanager
 async def translated() -> AsyncGenerator[None]:
     """Turn what a call to Discord raises into PlatformFailure, and give it a deadline."""
+    call: _Call | None = None
     try:
-        async with asyncio.timeout(CALL_S):
-            yield
-    except discord.RateLimited as error:
-        raise PlatformFailure("429", retryable=True, retry_after_s=error.retry_after) from error
+        async with asyncio.timeout(CALL_S) as deadline:
+            call = _Call(deadline)
+            token = _call.set(call)
+            try:
+                yield
+            finally:
+                _call.reset(token)
     except discord.HTTPException as error:
         raise failure_of(error) from error
     except TimeoutError as error:
+        if call is not None and call.pause_s:
+            raise PlatformFailure("429", retryable=True, retry_after_s=call.pause_s) from error
         raise PlatformFailure("timeout", retryable=True) from error
     except (OSError, aiohttp.ClientError) as error:
         raise PlatformFailure("connection", retryable=True) from error
