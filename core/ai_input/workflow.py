@@ -69,7 +69,7 @@ def build_in_step(
     For a comparing step `build` compares; its candidates are built by `build_ask`.
     """
     step = workflow.step(step_id)
-    return build(_inner(turn, step), prompts, materials=_materials(turn, prompts, workflow, step))
+    return build(inner_turn(turn, step), prompts, materials=_materials(turn, prompts, workflow, step))
 
 
 def build_step_review(
@@ -153,7 +153,7 @@ def _setup(turn: Turn) -> WorkflowSetup:
     )
 
 
-def _inner(turn: Turn, step: WorkflowStep) -> Turn:
+def inner_turn(turn: Turn, step: WorkflowStep) -> Turn:
     """The turn as the mode of the step sees it: its own setup, and what was said in this step."""
     prefix = inner_step(step.id, "")
     spoken = tuple(

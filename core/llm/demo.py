@@ -1,10 +1,12 @@
 """The demo models: offline, scripted, plainly labelled. They tell what reached them.
 
 Whoever tries the product without a key sees with their own eyes what a model receives, so every number is counted
-from the AI input of this very call, and nothing else is looked at. The same input gives the same answer.
+from the AI input of this very call, and nothing else is looked at. The same input gives the same answer. No answer
+holds a model's name: it would give the author away where names are hidden.
 """
 
 import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator
@@ -12,9 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.ai_input.estimate import estimate_parts, estimate_tokens
-from core.domain.receipt import Finish, InputPart, Origin, Role, Usage
+from core.domain.receipt import AiInput, Finish, InputPart, Origin, Role, Usage
 from core.i18n import text
 from core.llm.catalogue import Model
+from core.llm.demo_modes import mode_text, structured_answer
 from core.ports import Done, ModelCall, ModelEvent, Started, TextDelta
 
 GIST_CHARS: Final = 160
@@ -42,7 +45,7 @@ async def stream_demo(model: Model, call: ModelCall, settings: DemoSettings) -> 
     loop = asyncio.get_running_loop()
     begun = loop.time()
     yield Started(queued_s=0.0)
-    answer = demo_answer(model, call.ai_input.parts)
+    answer = _answer(model, call.ai_input)
     first_delta_s = 0.0
     for word in _WORD.findall(answer):
         await asyncio.sleep(settings.word_s)
@@ -63,14 +66,22 @@ async def stream_demo(model: Model, call: ModelCall, settings: DemoSettings) -> 
     )
 
 
+def _answer(model: Model, ai_input: AiInput) -> str:
+    habit = model.id.partition("/")[2]
+    if ai_input.output_schema is not None:
+        data = structured_answer(habit, ai_input.parts, ai_input.output_schema)
+        return json.dumps(data, ensure_ascii=False, indent=1)
+    return mode_text(habit, ai_input.parts) or demo_answer(model, ai_input.parts)
+
+
 def demo_answer(model: Model, parts: tuple[InputPart, ...]) -> str:
-    """The whole answer: label, what came, the model's habit. In Japanese to a request in Japanese."""
+    """The answer in Chat and Compare: label, what came, the model's habit. In Japanese to a request in Japanese."""
     report = _Report(parts)
     habit = model.id.partition("/")[2]
     received = "\n".join(f"- {line}" for line in report.lines())
     return "\n\n".join(
         [
-            report.say("label", model=model.alias),
+            report.say("label"),
             f"{report.say('received', count=len(parts))}\n{received}",
             report.say(habit),
             report.say("advice"),

@@ -73,6 +73,8 @@ class WorkerCall:
     """Longest silence of the provider's socket; our own deadlines come first."""
     price: bool
     """Whether to look the price up, for want of one of our own."""
+    response_format: Mapping[str, object] | None = None
+    """What the answer must look like, for providers that can enforce it."""
 
     def line(self, call_id: int) -> bytes:
         order = {
@@ -85,6 +87,7 @@ class WorkerCall:
             "stream": self.stream,
             "timeout_s": self.timeout_s,
             "price": self.price,
+            "response_format": self.response_format,
         }
         return _encoded(order)
 

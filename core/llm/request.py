@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from core.domain.receipt import InputImage, InputPart
@@ -33,6 +33,9 @@ _OWN_INTERFACE: Final = frozenset(
 _NO_KEY: Final = "none"
 """Sent to a server of one's own that wants no key, because the OpenAI interface cannot do without one."""
 
+# Providers that enforce a schema refuse these; our own check of the answer applies them.
+_NOT_ENFORCED: Final = frozenset({"maxItems", "maxLength", "minItems", "minLength", "pattern", "uniqueItems"})
+
 
 def worker_call(model: Model, call: ModelCall, *, key: str, timeout_s: float) -> WorkerCall:
     """Exactly the parts of the AI input, in order, with the address and key of `model`."""
@@ -45,7 +48,31 @@ def worker_call(model: Model, call: ModelCall, *, key: str, timeout_s: float) ->
         stream=model.streaming,
         timeout_s=timeout_s,
         price=model.input_price is None and not model.api_base,
+        response_format=_response_format(call.ai_input.output_schema),
     )
+
+
+def _response_format(schema: Mapping[str, Any] | None) -> Mapping[str, object] | None:
+    """The schema as providers take it that can enforce one; others get it by the system prompt alone."""
+    if schema is None:
+        return None
+    enforced = {"name": "answer", "strict": True, "schema": _enforceable(schema)}
+    return {"type": "json_schema", "json_schema": enforced}
+
+
+def _enforceable(schema: Any) -> Any:
+    """Without limits that providers do not enforce. Names of properties are no keywords and stay."""
+    if isinstance(schema, list):
+        return [_enforceable(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in _NOT_ENFORCED}
+    return {
+        key: {name: _enforceable(item) for name, item in value.items()}
+        if key == "properties"
+        else _enforceable(value)
+        for key, value in kept.items()
+    }
 
 
 def provider_model(model: Model) -> str:

@@ -195,6 +195,7 @@ class Worker:
             num_retries=0,
             drop_params=True,
             **({"stream_options": {"include_usage": True}} if streaming else {}),
+            **({"response_format": order["response_format"]} if order["response_format"] else {}),
             **order["params"],
         )
         if streaming:

@@ -3,18 +3,21 @@
 Which contributions are missing and which stances were taken comes from what is stored, never from a model's account.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.ai_input.compare import answers_to_compare
 from core.ai_input.debate import absences, rounds_of_run, stances
 from core.ai_input.material import words
+from core.ai_input.workflow import answers_under_review, inner_turn
 from core.domain.artifact import Change, DiffRow, diff
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup, RoundKind
 from core.domain.review import Aggregate, Judged, ReviewSetup, letters_of
 from core.domain.setup import Json
 from core.domain.thread import Mode
+from core.domain.workflow import ReviewStep, Workflow
 from core.i18n import text
 from core.ports import Turn
 
@@ -143,6 +146,16 @@ def present_verdict(data: Data, turn: Turn, *, order: Sequence[int], locale: str
     mapping = ", ".join(f"{letter} = {name}" for letter, name in names.items())
     page.lines += ["", page.say("read_as", mapping=mapping)]
     return page.text()
+
+
+def present_in_step(
+    data: Data, turn: Turn, *, workflow: Workflow, step_id: str, present: Callable[[Data, Turn], str]
+) -> str:
+    """As `present` shows it, for a step of a workflow that compares, debates, drafts or reviews."""
+    step = workflow.step(step_id)
+    if isinstance(step, ReviewStep):
+        return present(data, replace(turn, reviewed=answers_under_review(turn, workflow, step_id)))
+    return present(data, inner_turn(turn, step))
 
 
 def _reviewed_names(turn: Turn, locale: str) -> list[str]:

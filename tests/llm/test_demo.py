@@ -51,7 +51,7 @@ def lines(*parts: InputPart, model: Model = SAGE) -> list[str]:
 
 
 def test_it_begins_by_saying_that_it_is_no_ai() -> None:
-    assert lines(REQUEST)[0] == "**Demo model demo-sage: scripted, offline, not an AI.**"
+    assert lines(REQUEST)[0] == "**Demo model: scripted, offline, not an AI.**"
 
 
 def test_it_counts_everything_that_reached_it() -> None:
@@ -93,7 +93,7 @@ def test_marks_inside_what_people_write_are_no_evidence() -> None:
 
 def test_a_request_in_japanese_is_answered_in_japanese() -> None:
     told = lines(*LONG[:-1], part(Role.USER, Origin.REQUEST, "⟦person: 愛子⟧\nどれにしますか"))
-    assert told[0].startswith("**デモモデル demo-sage")
+    assert told[0].startswith("**デモモデル:")
     assert "履歴の前に省かれたもの:34 件。知らされたのは件数だけです。" in told
     assert "履歴:5 件(Aiko 2 件、以前の回答 2 件、Ben 1 件)。" in told
     assert "依頼(7 文字、愛子 さんから):「どれにしますか」" in told

@@ -1,0 +1,387 @@
+"""What the demo models say where several speak: Debate, Co-Draft, Workflow, comparisons and reviews.
+
+Everything is worked out from the fences of the AI input: what is equal, what is counted, what is quoted. A structured
+answer is then fitted to the schema of the call, so that it satisfies it however the prompt was edited.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from core.domain.receipt import InputPart, Origin
+from core.i18n import text
+
+GIST_CHARS: Final = 90
+_FENCE: Final = re.compile(r"⟦data (\w+): ([^⟧]*)⟧\n(.*?)\n?⟦end of data \1⟧", re.DOTALL)
+_SPEAKER: Final = re.compile(r"participant ([A-F]) \((\w+)\)")
+_CONTRIBUTION: Final = re.compile(r"contribution of participant ([A-F]), round (\S+)")
+_STANCE: Final = re.compile(r"^Stance: (.+)$", re.MULTILINE)
+_JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_SENTENCE: Final = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
+_BREAK: Final = re.compile(r"、|, |; ")
+_LIMIT: Final = re.compile(r"\d|以内|まで|上限|at most|no more|must|budget|deadline", re.IGNORECASE)
+_SUM: Final = re.compile(r"(\d{1,9}) ?\+ ?(\d{1,9}) ?= ?(\d{1,10})")
+_LONG_SENTENCE: Final = 60
+
+Schema: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    what: str
+    content: str
+
+
+class Reading:
+    """The fences of one AI input, and the language to answer in."""
+
+    def __init__(self, habit: str, parts: Sequence[InputPart]) -> None:
+        self.habit = habit
+        self.task = next((p.text for p in reversed(parts) if p.origin is Origin.INSTRUCTION), "")
+        outside = [part for part in parts if part.origin is not Origin.SYSTEM_PROMPT]
+        self.fences = [Fence(what, held) for p in outside for _, what, held in _FENCE.findall(p.text)]
+        spoken = [p for p in outside if p.origin in {Origin.REQUEST, Origin.UNDER_REVIEW}]
+        words = " ".join(held for p in spoken for _, _, held in _FENCE.findall(p.text))
+        self.locale = "ja" if _JAPANESE.search(words) else "en"
+
+    def say(self, name: str, **fields: str | int) -> str:
+        return text(self.locale, f"demo_mode.{name}", **fields)
+
+    def label(self) -> str:
+        return text(self.locale, "demo.label")
+
+    def of(self, beginning: str) -> list[Fence]:
+        return [fence for fence in self.fences if fence.what.startswith(beginning)]
+
+    def first(self, beginning: str) -> str:
+        return next((fence.content for fence in self.of(beginning)), "")
+
+    def received(self) -> str:
+        """Every fence by name and size: what a newcomer should see."""
+        if not self.fences:
+            return self.say("received_nothing")
+        items = (self.say("received_item", what=f.what, chars=len(f.content)) for f in self.fences)
+        return self.say("received", items="; ".join(items))
+
+    def speaker(self) -> tuple[str, str]:
+        """Letter and role of whoever is asked to speak."""
+        match = _SPEAKER.search(self.task)
+        return (match[1], match[2]) if match else ("", "")
+
+    def stances(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for fence in self.fences:
+            who, stance = _CONTRIBUTION.match(fence.what), _STANCE.match(fence.content)
+            if who and stance:
+                found.setdefault(who[1], []).append(stance[1])
+        return found
+
+    def limits(self) -> list[str]:
+        """Lines of premises and carried constraints that set a limit, word for word."""
+        lines = [
+            *_lines(self.first("premises for every round")),
+            *_lines(self.first("carried over: constraints")),
+        ]
+        return list(dict.fromkeys(lines))
+
+
+def mode_text(habit: str, parts: Sequence[InputPart]) -> str:
+    """A rebuttal, a draft, a step or a follow-up; empty when the AI input is none of these."""
+    reading = Reading(habit, parts)
+    if reading.first("the task") and not reading.first("the text"):
+        return _draft(reading)
+    if reading.first("the topic"):
+        return _rebuttal(reading)
+    if reading.of("result of step") or reading.of("input "):
+        asked = reading.first("new message") or reading.task
+        return "\n\n".join(
+            [
+                reading.label(),
+                reading.say("step", gist=_gist(asked)),
+                reading.received(),
+                text(reading.locale, f"demo.{habit}"),
+            ]
+        )
+    return ""
+
+
+def _rebuttal(reading: Reading) -> str:
+    letter, _ = reading.speaker()
+    others = {who: taken[-1] for who, taken in reading.stances().items() if who != letter}
+    asked = reading.first("new message")
+    answers = [reading.say("answer_to", who=who, stance=_gist(stance)) for who, stance in others.items()]
+    return "\n\n".join(
+        [
+            reading.label(),
+            *([reading.say("on_message", gist=_gist(asked))] if asked else []),
+            *answers,
+            reading.received(),
+            text(reading.locale, f"demo.{reading.habit}"),
+        ]
+    )
+
+
+def _draft(reading: Reading) -> str:
+    task = reading.first("the task")
+    limits = [line for line in _lines(task) if _LIMIT.search(line)]
+    return "\n".join(
+        [
+            f"# {_gist(task)}",
+            "",
+            reading.label(),
+            "",
+            reading.say("draft_body", chars=len(task), materials=len(reading.fences) - 1),
+            *(["", reading.say("draft_limits"), *(f"- {line}" for line in limits)] if limits else []),
+            "",
+            reading.say("draft_end"),
+        ]
+    )
+
+
+# --- structured -----------------------------------------------------------------------------------------------------
+
+
+def structured_answer(habit: str, parts: Sequence[InputPart], schema: Schema) -> Any:
+    """A value that satisfies `schema`, with what the model would say in its places."""
+    reading = Reading(habit, parts)
+    names = set(schema.get("properties", {}))
+    wish = next((make(reading) for keys, make in _WISHES if keys <= names), {})
+    return fitted(schema, wish, reading.label())
+
+
+def fitted(schema: Schema, wish: Any, fallback: str) -> Any:
+    """`wish` as far as the schema allows, the least that it demands elsewhere; strings fall back to `fallback`."""
+    if "enum" in schema:
+        return wish if wish in schema["enum"] else schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            given = wish if isinstance(wish, Mapping) else {}
+            properties = schema.get("properties", {})
+            return {
+                key: fitted(properties.get(key, {}), given.get(key), fallback)
+                for key in schema.get("required", properties)
+            }
+        case "array":
+            return _fitted_list(schema, wish if isinstance(wish, list) else [], fallback)
+        case "boolean":
+            return bool(wish)
+        case "integer" | "number":
+            return _fitted_number(schema, wish)
+        case _:
+            return _fitted_text(schema, wish if isinstance(wish, str) else fallback, fallback)
+
+
+def _fitted_list(schema: Schema, wish: list[Any], fallback: str) -> list[Any]:
+    kept = wish[: schema.get("maxItems", len(wish))]
+    lacking = max(schema.get("minItems", 0) - len(kept), 0)
+    return [fitted(schema.get("items", {}), item, fallback) for item in [*kept, *[None] * lacking]]
+
+
+def _fitted_number(schema: Schema, wish: Any) -> int:
+    value = wish if isinstance(wish, int) else int(schema.get("minimum", 0))
+    return int(min(max(value, schema.get("minimum", value)), schema.get("maximum", value)))
+
+
+def _fitted_text(schema: Schema, wish: str, fallback: str) -> str:
+    value = wish if len(wish) >= schema.get("minLength", 0) else fallback
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        value = " ".join(value.split())
+    return value[: schema.get("maxLength", len(value))]
+
+
+# --- what each kind says --------------------------------------------------------------------------------------------
+
+
+def _comparison(reading: Reading) -> dict[str, Any]:
+    """Lines that are equal, and lines that only one answer has: no more than can be found by looking."""
+    answers = {fence.what.removeprefix("answer "): _lines(fence.content) for fence in reading.of("answer ")}
+    everyone = [set(lines) for lines in answers.values()]
+    shared = [line for line in next(iter(answers.values()), []) if all(line in one for one in everyone)]
+    own = {
+        letter: [line for line in lines if sum(line in other for other in everyone) == 1]
+        for letter, lines in answers.items()
+    }
+    views = [{"answer": letter, "view": lines[0]} for letter, lines in own.items() if lines]
+    return {
+        "agreements": list(dict.fromkeys(shared))[:5],
+        "differences": [{"point": reading.say("own_words"), "views": views}] if len(views) > 1 else [],
+        "only_one": [
+            {"answer": letter, "point": lines[-1]} for letter, lines in own.items() if len(lines) > 1
+        ],
+        "missing": [reading.say("compares_lines")],
+    }
+
+
+def _problem_framing(reading: Reading) -> dict[str, Any]:
+    topic = _gist(reading.first("the topic"))
+    questions = _lines(reading.first("carried over: open questions"))
+    return {
+        "issues": [
+            {
+                "question": reading.say(f"issue_{number}", topic=topic),
+                "stakes": reading.say(f"stakes_{number}"),
+            }
+            for number in (1, 2)
+        ],
+        "constraints": reading.limits(),
+        "open_questions": [*questions, f"{reading.label()} {reading.received()}"],
+    }
+
+
+def _stance(reading: Reading) -> dict[str, Any]:
+    """A position, or a last rebuttal. The builder lets itself be convinced once it has heard somebody else."""
+    letter, role = reading.speaker()
+    topic = _gist(reading.first("the topic"))
+    taken = reading.stances()
+    heard = [who for who in taken if who != letter]
+    moved = bool(taken.get(letter)) and reading.habit == "builder" and bool(heard)
+    limits = [reading.say("keeps", limit=line) for line in reading.limits()]
+    if moved:
+        stance = reading.say("stance_moved", topic=topic, who=heard[0])
+    else:
+        known = role if role in {"proponent", "skeptic", "analyst", "pragmatist"} else "analyst"
+        stance = reading.say(f"stance_{known}", topic=topic)
+    body = [_rebuttal(reading) if heard else reading.label(), *limits]
+    if not heard:
+        body += [reading.received(), text(reading.locale, f"demo.{reading.habit}")]
+    return {"stance": stance, "text": "\n\n".join(body)}
+
+
+def _synthesis(reading: Reading) -> dict[str, Any]:
+    stances = reading.stances()
+    last = {who: taken[-1] for who, taken in stances.items()}
+    views = [{"participant": who, "view": stance} for who, stance in last.items()]
+    unlike = len(set(last.values())) > 1
+    return {
+        "agreed": [] if unlike else list(last.values())[:1],
+        "unresolved": [{"point": _gist(reading.first("the topic")), "views": views}] if unlike else [],
+        "dissent": views[1:] if unlike else [],
+        "recommendation": f"{reading.label()} {reading.say('recommends', count=len(views))}",
+        "constraints": [
+            {"constraint": line, "status": "unclear", "reason": reading.say("cannot_check")}
+            for line in reading.limits()
+        ],
+        "changes": [
+            {
+                "participant": who,
+                "changed": taken[0] != taken[-1],
+                "reason": reading.say("words_differ" if taken[0] != taken[-1] else "words_same"),
+            }
+            for who, taken in stances.items()
+            if len(taken) > 1
+        ],
+    }
+
+
+def _critique(reading: Reading) -> dict[str, Any]:
+    standing = reading.first("the text")
+    sentence = _longest(standing)
+    points = []
+    if len(sentence) > _LONG_SENTENCE and _BREAK.search(sentence):
+        points.append(
+            {
+                "quote": sentence,
+                "problem": reading.say("too_long", chars=len(sentence)),
+                "suggestion": reading.say("split_it"),
+            }
+        )
+    asked = reading.first("new message")
+    if asked:
+        points.insert(0, {"quote": "", "problem": _gist(asked), "suggestion": reading.say("needs_a_model")})
+    return {"points": points, "keep": [_gist(line) for line in _lines(standing)[:1]]}
+
+
+def _revision(reading: Reading) -> dict[str, Any]:
+    standing = reading.first("the text")
+    sentence = _longest(standing)
+    commas = list(_BREAK.finditer(sentence))
+    if len(sentence) <= _LONG_SENTENCE or not commas:
+        return {"text": standing, "changes": []}
+    middle = min(commas, key=lambda match: abs(match.start() - len(sentence) // 2))
+    rest = sentence[middle.end() :]
+    stop = "。" if middle[0] == "、" else ". "
+    divided = sentence[: middle.start()] + stop + rest[:1].upper() + rest[1:]
+    reason = f"{reading.say('too_long', chars=len(sentence))} {reading.label()}"
+    return {
+        "text": standing.replace(sentence, divided, 1),
+        "changes": [{"change": reading.say("split_done", quote=_gist(sentence)), "reason": reason}],
+    }
+
+
+def _verdict(reading: Reading) -> dict[str, Any]:
+    """Sums are checked, lists are counted; a tie is settled by content, so that the order of reading cannot matter."""
+    answers = {fence.what.removeprefix("answer "): fence.content for fence in reading.of("answer ")}
+    wrong = {letter: _wrong_sums(content) for letter, content in answers.items()}
+    listed = {
+        letter: sum(line[0] in "-*•1234567890" for line in _raw_lines(c)) for letter, c in answers.items()
+    }
+    ranking = sorted(
+        answers,
+        key=lambda letter: (
+            len(wrong[letter]),
+            -listed[letter],
+            hashlib.sha256(f"{reading.habit}{answers[letter]}".encode()).digest(),
+        ),
+    )
+    return {
+        "answers": {
+            letter: {
+                "strengths": [reading.say("has_points", count=listed[letter])] if listed[letter] else [],
+                "errors": [
+                    {"quote": quote, "problem": reading.say("wrong_sum", right=right)}
+                    for quote, right in wrong[letter]
+                ],
+                "verdict": "unsound" if wrong[letter] else "usable_with_fixes",
+                "reason": f"{reading.label()} {reading.say('checks_sums', chars=len(content))}",
+            }
+            for letter, content in answers.items()
+        },
+        "ranking": ranking,
+        "reason": reading.say("ranks_by"),
+    }
+
+
+def _wrong_sums(content: str) -> list[tuple[str, int]]:
+    """(quote, right result) of every sum of two numbers that is wrong."""
+    return [
+        (match[0], int(match[1]) + int(match[2]))
+        for match in _SUM.finditer(content)
+        if int(match[1]) + int(match[2]) != int(match[3])
+    ]
+
+
+_WISHES: Final[tuple[tuple[set[str], Callable[[Reading], dict[str, Any]]], ...]] = (
+    ({"agreements", "differences"}, _comparison),
+    ({"issues", "constraints"}, _problem_framing),
+    ({"stance", "text"}, _stance),
+    ({"recommendation", "dissent"}, _synthesis),
+    ({"points", "keep"}, _critique),
+    ({"text", "changes"}, _revision),
+    ({"answers", "ranking"}, _verdict),
+)
+"""What a schema with these properties asks for."""
+
+
+def _raw_lines(content: str) -> list[str]:
+    return [line.strip() for line in content.splitlines() if line.strip()]
+
+
+def _lines(content: str) -> list[str]:
+    """Lines without list marks and emphasis, blank ones left out."""
+    bare = (line.lstrip("-*•#> ").strip("* ") for line in _raw_lines(content))
+    return [line for line in bare if line]
+
+
+def _longest(content: str) -> str:
+    sentences = [
+        found.strip() for found in _SENTENCE.findall(content) if not found.lstrip().startswith(("#", "*"))
+    ]
+    return max(sentences, key=len, default="")
+
+
+def _gist(whole: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(whole.split()).lstrip("#> ")
+    return line if len(line) <= GIST_CHARS else line[: GIST_CHARS - 1] + "…"
