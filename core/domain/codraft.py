@@ -73,7 +73,7 @@ class CoDraftSetup:
         return tuple(self.next_pass(done) for done in range(self.passes))
 
     def next_pass(self, passes_before: int) -> Pass:
-        """The pass after so many in this thread: no model criticises a text that it wrote itself."""
+        """The pass after so many in this thread: of different models, none criticises a text that it wrote itself."""
         number = passes_before + 1
         return Pass(number=number, model=self.models[number % len(self.models)])
 
