@@ -65,7 +65,7 @@ async def _listening(adapters: Sequence[Adapter]) -> AsyncGenerator[None]:
 @asynccontextmanager
 async def _sockets(settings: Settings, product: Product) -> AsyncGenerator[None]:
     probes, token = Probes(missing=product.missing, metrics=product.metrics), new_token()
-    console = Console(product.services, product.feed)
+    console = await asyncio.to_thread(Console, product.services, product.feed)
     application = console_application(console.routes(), probes=probes, token=token, close_feed=product.feed.close)
     async with AsyncExitStack() as stack:
         served = await _listen(serve_console(application, port=settings.port), LOOPBACK, settings.port)

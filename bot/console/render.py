@@ -75,6 +75,10 @@ def control(button: Button, thread_id: str, position: int | None, locale: str) -
             return make(href=f"{base}/stop", posts=True, fields=(ref,))
         case ButtonAction.KEEP_ANSWER:
             return make(href=f"{base}/keep", posts=True, fields=(ref,))
+        case ButtonAction.COMPARE_ANSWERS | ButtonAction.VOTE | ButtonAction.REVEAL:
+            return make(href=f"{base}/{button.action}", posts=True, fields=(ref,))
+        case ButtonAction.REVIEW | ButtonAction.SAVE:
+            return make(href=f"{base}/{button.action}?ref={button.ref}", posts=False)
         case _:
             assert_never(button.action)
 

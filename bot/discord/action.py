@@ -13,10 +13,13 @@ from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
 from bot.discord.render import thread_name
 from core.commands.answer import answer_again, keep_answer, stop
+from core.commands.artifact import save_answer
 from core.commands.branch import BranchRequest, branch
+from core.commands.compare import compare_answers, reveal, vote
 from core.commands.model import list_models, show_usage
 from core.commands.place import Found, message_at, thread_at
 from core.commands.receipt import show_ai_input
+from core.commands.review import ReviewRequest, cross_review
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word
 from core.commands.thread import last_answer, list_channels, rename, show_thread
@@ -24,7 +27,7 @@ from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.thread import Place
-from core.domain.view import AnswerView, MessageView
+from core.domain.view import AnswerView, ButtonAction, MessageView
 from core.i18n import text
 
 By = Literal["day", "model", "person"]
@@ -115,6 +118,27 @@ class Actions:
         await keep_answer(self.services, actor, message_id, event_key=f"discord:{key}")
         return Card(content=text(actor.locale, "discord.kept"))
 
+    async def on_answer(self, actor: Actor, action: str, ref: str, *, key: str) -> Card | None:
+        """Carry out a button of the modes in which several models speak; None when it is none of them."""
+        services, event_key, fields = self.services, f"discord:{key}", dict[str, str]()
+        match action:
+            case ButtonAction.COMPARE_ANSWERS:
+                await compare_answers(services, actor, ref, event_key=event_key)
+            case ButtonAction.VOTE:
+                await vote(services, actor, ref, event_key=event_key)
+            case ButtonAction.REVEAL:
+                await reveal(services, actor, ref, event_key=event_key)
+            case ButtonAction.REVIEW:
+                started = await cross_review(
+                    services, actor, ReviewRequest(answers=(ref,)), event_key=event_key
+                )
+                fields["reviewers"] = ", ".join(started.reviewers)
+            case ButtonAction.SAVE:
+                fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
+            case _:
+                return None
+        return Card(content=text(actor.locale, f"answer.{action}", **fields))
+
     async def stop_here(self, actor: Actor, spot: Spot) -> Card:
         thread_id = await self.thread(actor, spot, "/stop")
         await stop(self.services, actor, thread_id=thread_id)
@@ -139,12 +163,22 @@ class Actions:
         return await self._input_of(actor, answer)
 
     async def input_at(self, actor: Actor, found: Found) -> Card:
-        """The AI input behind a message: of the answer that it is part of."""
+        """The AI input behind a message of an answer."""
+        return await self._input_of(actor, await self._answer_of(actor, found, "no_ai_input"))
+
+    async def keep_at(self, actor: Actor, found: Found, *, key: str) -> Card:
+        """Keep the answer that a message is part of."""
+        answer = await self._answer_of(actor, found, "not_an_answer")
+        if answer.message_id is None:
+            raise Refusal("not_an_answer")
+        return await self.keep(actor, answer.message_id, key=key)
+
+    async def _answer_of(self, actor: Actor, found: Found, otherwise: str) -> AnswerView:
         page = await show_thread(self.services, actor, found.thread_id)
         for item in page.items:
             if isinstance(item, AnswerView) and found.ref in (item.run_id, item.message_id):
-                return await self._input_of(actor, item)
-        raise Refusal("no_ai_input")
+                return item
+        raise Refusal(otherwise)
 
     async def input(self, actor: Actor, receipt_id: str) -> Card:
         return reply.receipt(await show_ai_input(self.services, actor, receipt_id), actor.locale)

@@ -67,6 +67,7 @@ COMMANDS: Final = (
     Command(name="help"),
     Command(name="menu_branch", is_menu=True),
     Command(name="menu_input", is_menu=True),
+    Command(name="menu_keep", is_menu=True),
 )
 
 

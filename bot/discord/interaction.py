@@ -130,11 +130,15 @@ class Interactions:
             "usage": lambda: actions.usage(actor, options.get("by", "day")),
             "help": lambda: actions.help(actor, spot),
             "menu_input": lambda: self._menu_input(actor, spot, asked.target),
+            "menu_keep": lambda: self._menu_keep(actor, spot, asked.target, key=key),
         }
         return await acts[name]()
 
     async def _menu_input(self, actor: Actor, spot: Spot, message: str) -> Card:
         return await self.actions.input_at(actor, await self.actions.found(actor, spot, message))
+
+    async def _menu_keep(self, actor: Actor, spot: Spot, message: str, *, key: str) -> Card:
+        return await self.actions.keep_at(actor, await self.actions.found(actor, spot, message), key=key)
 
     async def _chat(self, interaction: discord.Interaction[Any], asked: Invocation, actor: Actor) -> Card:
         """Say something where the command was given: the question is posted first, and in a channel a thread opened."""
@@ -237,7 +241,10 @@ class Interactions:
             case ButtonAction.KEEP_ANSWER:
                 return await actions.keep(actor, ref, key=key)
             case _:
-                raise Refusal("button_outdated")
+                card = await actions.on_answer(actor, action, ref, key=key)
+        if card is None:
+            raise Refusal("button_outdated")
+        return card
 
     async def _open_branch_form(self, interaction: discord.Interaction[Any], message: str) -> None:
         """The form for a branch at a message, unless the message is known to be none of ours."""

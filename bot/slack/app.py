@@ -26,6 +26,7 @@ from bot.slack.form import BRANCH, INPUT_FILE, OTHER, THREAD_FIELD, About, View,
 from bot.slack.intake import Intake
 from bot.slack.markdown import one_line
 from bot.slack.parse import (
+    ACTION,
     ChannelChanged,
     Click,
     Deleted,
@@ -48,7 +49,6 @@ from bot.slack.parse import (
     workspace_of,
 )
 from bot.slack.private import Private, explain
-from bot.slack.render import ACTION
 from core import i18n
 from core.commands.text import Word
 from core.domain.errors import PlatformFailure, PromptflowError, Refusal, StoreUnavailable

@@ -29,15 +29,18 @@ from bot.slack.form import (
 )
 from bot.slack.markdown import escape
 from bot.slack.page import help_message, home_view, models_message, sentence, threads_message, usage_message
-from bot.slack.parse import Pointed, Spot, Submission, permalink
+from bot.slack.parse import ACTION, Pointed, Spot, Submission, permalink
 from bot.slack.people import PLATFORM
-from bot.slack.render import ACTION, SlackMessage
+from bot.slack.render import SlackMessage
 from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
+from core.commands.artifact import save_answer
 from core.commands.branch import BranchRequest, branch
+from core.commands.compare import compare_answers, reveal, vote
 from core.commands.model import list_models, show_usage
 from core.commands.place import message_at, thread_at
 from core.commands.receipt import show_ai_input
+from core.commands.review import ReviewRequest, cross_review
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word, parse_command
 from core.commands.thread import last_answer, list_channels, rename, show_thread
@@ -135,6 +138,23 @@ class Desk:
             case ButtonAction.KEEP_ANSWER:
                 await keep_answer(self._services, caller.actor, ref, event_key=spot.key)
                 return i18n.text(caller.locale, "slack.kept")
+            case ButtonAction.COMPARE_ANSWERS:
+                await compare_answers(self._services, caller.actor, ref, event_key=spot.key)
+                return None
+            case ButtonAction.VOTE:
+                await vote(self._services, caller.actor, ref, event_key=spot.key)
+                return None
+            case ButtonAction.REVEAL:
+                await reveal(self._services, caller.actor, ref, event_key=spot.key)
+                return None
+            case ButtonAction.REVIEW:
+                await cross_review(
+                    self._services, caller.actor, ReviewRequest(answers=(ref,)), event_key=spot.key
+                )
+                return None
+            case ButtonAction.SAVE:
+                name = await save_answer(self._services, caller.actor, ref, event_key=spot.key)
+                return i18n.text(caller.locale, "answer.save", name=name)
             case ButtonAction.BRANCH | ButtonAction.OTHER_MODEL | ButtonAction.SHOW_INPUT:
                 raise ValueError(f"{action} opens a form")
             case _:

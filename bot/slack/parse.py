@@ -281,6 +281,15 @@ def permalink(text: str) -> Pointed | None:
 # --- clicks, shortcuts, commands, forms ------------------------------------------------------------------------------
 
 
+ACTION: Final = "do."
+"""What the ids of our buttons begin with; a `ButtonAction` follows."""
+
+MORE: Final = "more."
+"""What the ids of overflow menus begin with; the option says which button it stands for."""
+
+SEPARATOR: Final = "|"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
     """Where something was clicked or typed, and how to answer there."""
@@ -313,7 +322,11 @@ def parse_click(body: Json) -> Click:
     message: Json = body.get("message") or {}
     view = body.get("view")
     chosen = action.get("selected_option")
-    value = action.get("value") or (chosen.get("value") if isinstance(chosen, Mapping) else "") or ""
+    value = str(action.get("value") or (chosen.get("value") if isinstance(chosen, Mapping) else "") or "")
+    name = _text(action, "action_id")
+    if name.startswith(MORE):
+        wanted, _, value = value.partition(SEPARATOR)
+        name = f"{ACTION}{wanted}"
     user = _text(body.get("user") or {}, "id")
     own = _text(container, "message_ts")
     spot = Spot(
@@ -327,8 +340,8 @@ def parse_click(body: Json) -> Click:
     )
     return Click(
         spot=spot,
-        action=_text(action, "action_id"),
-        value=str(value),
+        action=name,
+        value=value,
         view=view if isinstance(view, Mapping) else None,
         state=_values(view) if isinstance(view, Mapping) else {},
     )

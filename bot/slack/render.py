@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
-from bot.slack.block import Block, actions, button, context, link, markdown, section
+from bot.slack.block import Block, actions, button, context, link, markdown, option, section
 from bot.slack.files import OutgoingFile
 from bot.slack.markdown import defuse, escape, one_line, settled, shorten, split, to_mrkdwn, units
+from bot.slack.parse import ACTION, MORE, SEPARATOR
 from core import i18n
 from core.domain.ids import short_code
 from core.domain.message import Cut
@@ -41,7 +42,10 @@ PLAIN: Final = 3_900
 """`chat.update` takes 4,000 characters of text (docs.slack.dev, chat.update)."""
 
 QUOTE: Final = 250
-ACTION: Final = "do."
+BUTTONS: Final = 5
+OVERFLOW: Final = 5
+"""Options of one overflow menu; the buttons that do not fit a row go there."""
+
 CENT: Final = 0.01
 
 
@@ -210,16 +214,25 @@ def money(usd: float) -> str:
 def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
     if not buttons:
         return []
-    made = [
+    shown, more = (
+        (buttons, ()) if len(buttons) <= BUTTONS else (buttons[: BUTTONS - 1], buttons[BUTTONS - 1 :])
+    )
+    made: list[Block] = [
         button(
             i18n.text(locale, f"button.{one.action}"),
             f"{ACTION}{one.action}",
             one.ref,
             style="danger" if one.action is ButtonAction.STOP else "",
         )
-        for one in buttons
+        for one in shown
     ]
-    return [actions("answer", made[:25])]
+    for at in range(0, len(more), OVERFLOW):
+        menu = [
+            option(i18n.text(locale, f"button.{one.action}"), f"{one.action}{SEPARATOR}{one.ref}")
+            for one in more[at : at + OVERFLOW]
+        ]
+        made.append({"type": "overflow", "action_id": f"{MORE}{at}", "options": menu})
+    return [actions("answer", made)]
 
 
 # --- branches and notices -------------------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from core.commands.services import Services, access_thread, choose_model, enqueue
+from core.domain.compare import answer_step
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
 from core.domain.policy import Action, Actor
-from core.domain.thread import Thread
+from core.domain.thread import Mode, Thread
 from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
@@ -14,12 +15,16 @@ from core.store.message import do_place_answer, find_message, position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
 from core.store.thread import conversations
 
+AGAIN = frozenset({Mode.CHAT.value, Mode.COMPARE.value})
+"""Runs whose answers can be given once more; in the other modes a new message takes the work further."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What an answer in some thread was an answer to."""
 
     conversation_id: ConversationId
+    line: str
     request_id: MessageId
     model: str
 
@@ -29,8 +34,8 @@ async def answer_again(
 ) -> RunId:
     """Have a message answered once more, in the thread where that is asked for; the newest answer is the one kept.
 
-    `ref` is the run or the stored message of an earlier answer; `model` None takes the same model. Raises Refusal,
-    among others when such an answer is being written already.
+    `ref` is the run or the stored message of an earlier answer, or `run/step` of a candidate of a Compare, which is
+    asked alone; `model` None takes the same model. Raises Refusal, among others when such an answer is being written.
     """
     thread = await access_thread(services, actor, Action.ANSWER_AGAIN, thread_id)
     policy = services.policy(actor.workspace)
@@ -42,7 +47,7 @@ async def answer_again(
         asked = await _asked(session, thread, ref)
         alias = wanted or choose_model(services, policy, asked.model)
         for run in await open_runs(session, actor.workspace_id, thread.id):
-            if run.request_id == asked.request_id and run.model == alias:
+            if (run.request_id, run.model, run.kind) == (asked.request_id, alias, thread.mode.value):
                 raise Refusal("already_answering", model=alias)
         run = Run(
             id=RunId(services.clock.new_id()),
@@ -53,10 +58,11 @@ async def answer_again(
             conversation_id=asked.conversation_id,
             request_id=asked.request_id,
             model=alias,
-            prompts=services.prompts.refs(*PROMPTS[thread.mode]),
+            prompts=services.prompts.refs(*PROMPTS[thread.mode.value]),
             requested_by=actor.person_id,
             failure=None,
             created_at=services.clock.now(),
+            args={"lines": [asked.line]} if thread.mode is Mode.COMPARE else {},
         )
         await do_add_run(session, run)
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
@@ -66,19 +72,25 @@ async def answer_again(
 
 async def _asked(session: Session, thread: Thread, ref: str) -> Asked:
     """The request behind an answer, as it stands in `thread`; raises Refusal when it does not stand there."""
-    run = await find_run(session, thread.workspace_id, ref)
+    run_id, _, step = ref.partition("/")
+    run = await find_run(session, thread.workspace_id, run_id)
     if run is None:
         message = await find_message(session, thread.workspace_id, ref)
+        step = message.step if message else ""
         run = (
             await find_run(session, thread.workspace_id, message.run_id)
             if message and message.run_id
             else None
         )
-    if run is None or run.request_id is None:
+    if run is None or run.request_id is None or run.kind not in AGAIN:
         raise Refusal("answer_not_found")
-    for line in await conversations(session, thread.workspace_id, thread.id):
+    lines = await conversations(session, thread.workspace_id, thread.id)
+    if thread.mode is Mode.COMPARE:
+        lines = [line for line in lines if answer_step(line.line) == step]
+    for line in lines:
         if await position_of(session, line.id, run.request_id) is not None:
-            return Asked(conversation_id=line.id, request_id=run.request_id, model=run.model)
+            model = line.model if thread.mode is Mode.COMPARE else run.model
+            return Asked(conversation_id=line.id, line=line.line, request_id=run.request_id, model=model)
     raise Refusal("request_gone" if run.thread_id == thread.id else "answer_not_found")
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core import i18n
 from core.commands.services import Services, access_thread
 from core.domain.artifact import REASON_CHARS, TEXT_CHARS, DiffRow, artifact_name, diff
 from core.domain.errors import Refusal
@@ -38,13 +39,19 @@ class Shown:
 
 
 async def save_answer(
-    services: Services, actor: Actor, message_id: str, name: str, *, event_key: str, as_version: bool = False
+    services: Services,
+    actor: Actor,
+    message_id: str,
+    name: str = "",
+    *,
+    event_key: str,
+    as_version: bool = False,
 ) -> str:
-    """Save a stored answer under a name; returns the name as kept.
+    """Save a stored answer under a name; returns the name as kept. Without one it is called "Result 1", 2, ….
 
     A name that the thread has already is refused unless `as_version` says to add a version to it. Raises Refusal.
     """
-    name = artifact_name(name)
+    wanted = artifact_name(name) if name.strip() else ""
     async with services.store.reading() as session:
         answer = await find_message(session, actor.workspace_id, message_id)
     if answer is None or answer.run_id is None:
@@ -54,6 +61,8 @@ async def save_answer(
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
             return str(earlier["name"])
+        held = await list_artifacts(session, actor.workspace_id, thread.id)
+        name = wanted or i18n.text(thread.locale, "artifact.unnamed", number=len(held) + 1)
         artifact = await find_artifact(session, actor.workspace_id, thread.id, name)
         if artifact is not None and not as_version:
             raise Refusal("artifact_name_taken", name=name)

@@ -148,7 +148,8 @@ def _one(default: str, allowed: tuple[str, ...]) -> str:
 
 
 def _same_twice(models: tuple[str, ...]) -> tuple[Phrase, ...]:
-    return tuple(Phrase(key="note.same_model", fields={"model": model}) for model in repeated(models))
+    twice = repeated(models)
+    return (Phrase(key="mode_notice.same_model_twice", fields={"models": ", ".join(twice)}),) if twice else ()
 
 
 def estimate(services: Services, opening: Opening, text: str) -> EstimateView:

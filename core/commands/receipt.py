@@ -1,10 +1,14 @@
 """Show AI input: what exactly was sent for an answer (spec §2)."""
 
+from dataclasses import replace
+
 from core.commands.services import Services, access_thread
 from core.domain.errors import Refusal
 from core.domain.policy import Action, Actor
 from core.domain.receipt import Receipt
+from core.domain.thread import Mode
 from core.domain.view import Phrase, ReceiptView
+from core.store.page import hidden_name, masked
 from core.store.receipt import load_receipt
 
 
@@ -14,8 +18,21 @@ async def show_ai_input(services: Services, actor: Actor, receipt_id: str) -> Re
         receipt = await load_receipt(session, actor.workspace_id, receipt_id)
     if receipt is None:
         raise Refusal("receipt_not_found")
-    await access_thread(services, actor, Action.READ, receipt.thread_id, unknown="receipt_not_found")
-    return to_receipt_view(receipt)
+    thread = await access_thread(services, actor, Action.READ, receipt.thread_id, unknown="receipt_not_found")
+    view = to_receipt_view(receipt)
+    kind, _, line = receipt.step.partition(":")
+    hidden = hidden_name(thread, Mode.COMPARE.value, line) if kind == "answer" and line else ""
+    if not hidden:
+        return view
+    # A blind Compare hides who wrote what here too, and what a price or a token count would give away.
+    return replace(
+        view,
+        model=hidden,
+        model_id="",
+        reported_model_id="",
+        usage=None,
+        failure=masked(view.failure, hidden),
+    )
 
 
 def to_receipt_view(receipt: Receipt) -> ReceiptView:

@@ -32,6 +32,11 @@ class ButtonAction(StrEnum):
     SHOW_INPUT = "show_input"
     STOP = "stop"
     KEEP_ANSWER = "keep_answer"
+    COMPARE_ANSWERS = "compare_answers"
+    VOTE = "vote"
+    REVEAL = "reveal"
+    REVIEW = "review"
+    SAVE = "save"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,8 @@ class AnswerView:
     usage: Usage | None = None
     omitted: int = 0
     """Messages that did not fit the window and were left out of the AI input."""
+    shared_sha256: str = ""
+    """Hash of what all candidates of a Compare were sent alike; empty elsewhere."""
     notices: tuple[Phrase, ...] = ()
     """What people should know beside the text, such as a file that could not be read."""
     demo: bool = False

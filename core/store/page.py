@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from core.domain.compare import CompareSetup
 from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
@@ -23,6 +24,7 @@ from core.domain.view import (
     Phrase,
     Quote,
 )
+from core.i18n import text
 from core.modes.labels import label_of
 from core.store.message import (
     entries_between,
@@ -67,22 +69,37 @@ def quote(author: str, text: str) -> Quote:
     return Quote(author=author, text=line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…")
 
 
-def answer_buttons(card: "Card", state: AnswerState, *, kept: bool) -> tuple[Button, ...]:
-    """The buttons under an answer, by its mode and by where it stands."""
+REVIEWABLE = frozenset({Mode.COMPARE.value, Mode.DEBATE.value, Mode.WORKFLOW.value})
+
+
+def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bool) -> tuple[Button, ...]:
+    """The buttons under an answer, by its mode and by where it stands; what most people want first."""
     run, message, receipt = card.run, card.message, card.receipt
     if state in (AnswerState.QUEUED, AnswerState.WRITING):
         return (Button(action=ButtonAction.STOP, ref=run.id),)
-    buttons = []
-    if message and card.position is not None:
-        buttons.append(Button(action=ButtonAction.BRANCH, ref=message.id))
-    if message and not kept:
-        buttons.append(Button(action=ButtonAction.KEEP_ANSWER, ref=message.id))
-    if run.kind == Mode.CHAT.value:
-        buttons.append(Button(action=ButtonAction.RETRY, ref=run.id))
-        buttons.append(Button(action=ButtonAction.OTHER_MODEL, ref=run.id))
-    if receipt:
-        buttons.append(Button(action=ButtonAction.SHOW_INPUT, ref=receipt.id))
-    return tuple(buttons)
+    answer = message.id if message else None
+    is_chat, is_compare = run.kind == Mode.CHAT.value, run.kind == Mode.COMPARE.value
+    is_blind = is_compare and bool(thread.setup.get("blind"))
+    offers = {
+        ButtonAction.BRANCH: answer if card.position is not None else None,
+        ButtonAction.KEEP_ANSWER: None if kept else answer,
+        ButtonAction.RETRY: _again_ref(card) if is_chat or is_compare else None,
+        ButtonAction.OTHER_MODEL: run.id if is_chat else None,
+        ButtonAction.COMPARE_ANSWERS: run.id if is_compare and answer else None,
+        ButtonAction.VOTE: answer if is_blind else None,
+        ButtonAction.REVEAL: thread.id if is_blind else None,
+        ButtonAction.REVIEW: answer if run.kind in REVIEWABLE else None,
+        ButtonAction.SAVE: answer,
+        ButtonAction.SHOW_INPUT: receipt.id if receipt else None,
+    }
+    return tuple(Button(action=action, ref=ref) for action, ref in offers.items() if ref)
+
+
+def _again_ref(card: "Card") -> str:
+    """What a retry names: the run, and in a Compare the candidate's turn in it."""
+    if card.run.kind == Mode.COMPARE.value and card.turn is not None:
+        return f"{card.run.id}/{card.turn.step}"
+    return card.run.id
 
 
 def unread_files(attachments: Sequence[Attachment]) -> tuple[Phrase, ...]:
@@ -115,10 +132,11 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
     kept = message is None or card.position is not None or aside
     omitted = sum(o["count"] for o in receipt.omissions if o["what"] == "messages") if receipt else 0
     model = turn.model if turn else run.model
+    hidden = hidden_name(thread, run.kind, turn.line if turn else None)
     return AnswerView(
         run_id=run.id,
         step=turn.step if turn else "",
-        model=model,
+        model=hidden or model,
         state=state,
         text=message.text if message else "",
         label=label_of(run.kind, thread.setup, turn.step) if turn else None,
@@ -127,15 +145,32 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
         answers_id=run.request_id,
         kept=kept,
         cut=message.cut if message else Cut.NONE,
-        failure=(turn.failure if turn else None) or run.failure,
+        failure=masked((turn.failure if turn else None) or run.failure, hidden),
         receipt_id=ReceiptId(receipt.id) if receipt else None,
-        usage=usage_of(receipt) if receipt else None,
+        usage=usage_of(receipt) if receipt and not hidden else None,
         omitted=omitted,
+        shared_sha256=receipt.shared_sha256 if receipt else "",
         notices=unread_files(card.request.attachments) if card.request else (),
         demo=model.startswith("demo"),
-        buttons=answer_buttons(card, state, kept=kept),
+        buttons=answer_buttons(thread, card, state, kept=kept),
         created_at=message.created_at if message else run.created_at,
     )
+
+
+def hidden_name(thread: Thread, kind: str, line: str | None) -> str:
+    """What stands in place of a model's name while a Compare is blind; empty where names are shown (spec §3)."""
+    if kind != Mode.COMPARE.value or thread.mode is not Mode.COMPARE or not thread.setup.get("blind"):
+        return ""
+    setup = CompareSetup.from_json(thread.setup)
+    letters = {candidate.line: candidate.letter for candidate in setup.candidates}
+    return text(thread.locale, "present.blind_name", letter=letters.get(line or "", "?"))
+
+
+def masked(failure: Phrase | None, hidden: str) -> Phrase | None:
+    """A failure without the name of the model, where that is hidden."""
+    if failure is None or not hidden or "model" not in failure.fields:
+        return failure
+    return Phrase(key=failure.key, fields={**failure.fields, "model": hidden})
 
 
 def _state(run: Run, turn: Step | None) -> AnswerState:
