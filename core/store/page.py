@@ -46,6 +46,9 @@ QUOTES = 3
 
 QUOTE_CHARS = 200
 
+TRANSCRIPT_PIECE = 200
+"""Messages read at a time for the transcript of a branch; about 10 ms of work."""
+
 STATES = {
     "queued": AnswerState.QUEUED,
     "running": AnswerState.WRITING,
@@ -357,12 +360,8 @@ async def load_branch_header(
     if parent is None:
         return None
     lines = await conversations(session, branch.workspace_id, branch.id)
-    first_quoted = 1 if with_transcript else max(1, lines[0].inherited - QUOTES + 1)
-    inherited = [
-        entry.message
-        for line in (lines if with_transcript else lines[:1])
-        for entry in await entries_between(session, line.id, first_quoted, line.inherited)
-    ]
+    last = lines[0].inherited
+    quoted = await entries_between(session, lines[0].id, max(1, last - QUOTES + 1), last)
     split_row = (
         await find_message(session, branch.workspace_id, branch.split_message_id)
         if branch.split_message_id
@@ -378,16 +377,24 @@ async def load_branch_header(
         split_position=branch.split_position,
         inherited=sum(line.inherited for line in lines),
         split_quote=quote(split_row.author_name, split_row.text) if split_row else None,
-        quotes=tuple(quote(m.author.name, m.text) for m in inherited[-QUOTES:]),
-        transcript=transcript(inherited) if with_transcript else "",
+        quotes=tuple(quote(entry.message.author.name, entry.message.text) for entry in quoted),
+        transcript=await _transcript(session, lines) if with_transcript else "",
     )
 
 
-def transcript(messages: Sequence[Message]) -> str:
-    """Messages as Markdown, each under its author and time."""
-    blocks = [
-        f"### {m.author.name}{' (AI)' if m.author.kind is AuthorKind.MODEL else ''}, "
-        f"{m.created_at:%Y-%m-%d %H:%M} UTC\n\n{m.text}"
-        for m in messages
-    ]
+async def _transcript(session: AsyncSession, lines: Sequence[Conversation]) -> str:
+    """The inherited messages of all lines as Markdown, each under its author and time.
+
+    Read piece by piece: a hundred thousand rows at once would hold the event loop up for seconds.
+    """
+    blocks = []
+    for line in lines:
+        for first in range(1, line.inherited + 1, TRANSCRIPT_PIECE):
+            last = min(first + TRANSCRIPT_PIECE - 1, line.inherited)
+            blocks += [_block(e.message) for e in await entries_between(session, line.id, first, last)]
     return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _block(message: Message) -> str:
+    by_model = " (AI)" if message.author.kind is AuthorKind.MODEL else ""
+    return f"### {message.author.name}{by_model}, {message.created_at:%Y-%m-%d %H:%M} UTC\n\n{message.text}"

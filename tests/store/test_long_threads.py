@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import event
 
 from benchmarks.ground import Conversed, Ground, open_ground
 from core.domain.ids import MessageId
@@ -17,7 +18,8 @@ from core.domain.policy import Actor
 from core.domain.thread import Mode
 from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_place_answer
-from core.store.page import read_stretch
+from core.store.page import TRANSCRIPT_PIECE, load_branch_header, read_stretch
+from core.store.thread import do_branch
 from core.store.turn import load_turn
 
 SHORT, LONG = 60, 3_000
@@ -108,3 +110,23 @@ async def test_the_work_for_one_message_does_not_grow_with_the_thread(
     cheap, dear = [await instructions(ground, each, act) for each in (short, long)]
     assert cheap > 0
     assert dear <= cheap * AT_MOST
+
+
+async def test_the_transcript_of_a_branch_is_read_in_pieces_and_is_whole(ground: Ground) -> None:
+    parent = await ground.converse(2 * TRANSCRIPT_PIECE + 1)
+    branch = ground.new_branch(parent)
+    async with ground.store.writing() as session:
+        upto = len(parent.message_ids)
+        await do_branch(
+            session, parent.thread, branch, chosen=parent.conversation, upto=upto, clock=ground.clock
+        )
+    async with ground.store.reading() as session:
+        asked: list[str] = []
+        event.listen(session.sync_session, "do_orm_execute", lambda state: asked.append(str(state.statement)))
+        header = await load_branch_header(session, branch, with_transcript=True)
+    assert header is not None
+    numbers = [int(line.partition(".")[0]) for line in header.transcript.splitlines() if line[:1].isdigit()]
+    assert numbers == list(range(1, upto + 1))
+    assert header.transcript.count("\n\n### alpha (AI), 2026-01-01 ") == upto // 2
+    # The quotes, two whole pieces, and the rest.
+    assert sum("BETWEEN" in statement for statement in asked) == 4
