@@ -25,6 +25,7 @@ from core.engine.settings import EngineSettings
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
 from core.llm.gateway import Gateway
+from core.modes.workflow_file import load_workflows
 from core.ports import ModelCall, ModelEvent, PostRef, Started
 from core.prompts.registry import load_library
 from core.store.database import Store
@@ -98,6 +99,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> 
         Departures(gateway),
     )
     prompts = await asyncio.to_thread(load_library)
+    workflows = await asyncio.to_thread(load_workflows)
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         return Policy()
@@ -107,6 +109,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> 
         gateway=departures,
         models=models,
         prompts=prompts,
+        workflows=workflows,
         posters={PLATFORM: audience},
         policy=policy_of,
         clock=clock,
@@ -122,6 +125,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> 
         engine=engine,
         models=models,
         prompts=prompts,
+        workflows=workflows,
         policy=lambda workspace: Policy(),
         access={PLATFORM: audience},
         files=FileReader(),

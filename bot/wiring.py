@@ -48,6 +48,7 @@ from core.llm.doctor import ProbeResult, probe
 from core.llm.gateway import Gateway
 from core.llm.link import WorkerLink
 from core.llm.metrics import ModelMetrics
+from core.modes.workflow_file import load_workflows
 from core.ports import ChannelAccess, Poster
 from core.prompts.registry import load_library
 from core.store.database import Store
@@ -192,7 +193,7 @@ def _services(
     registry: CollectorRegistry,
 ) -> Services:
     """The engine with its bench and schedules, and what commands work with."""
-    clock, prompts = SystemClock(), load_library()
+    clock, prompts, workflows = SystemClock(), load_library(), load_workflows()
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         async with store.reading() as session:
@@ -203,6 +204,7 @@ def _services(
         gateway=gateway,
         models=catalogue,
         prompts=prompts,
+        workflows=workflows,
         posters=platforms.posters,
         policy=policy_of,
         clock=clock,
@@ -217,6 +219,7 @@ def _services(
         engine=engine,
         models=catalogue,
         prompts=prompts,
+        workflows=workflows,
         policy=settings.policy_for,
         access=platforms.access,
         files=FileReader(),

@@ -30,6 +30,7 @@ from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue, load_catalogue
+from core.modes.workflow_file import load_workflows
 from core.ports import Done, ModelCall, ModelEvent, Poster, PostRef, Started, TextDelta
 from core.prompts.registry import load_library
 from core.store.database import Store
@@ -306,6 +307,7 @@ async def open_world(
     scripted = model or ScriptedModel()
     policies: dict[str, Policy] = {}
     prompts, models = await asyncio.to_thread(load_library), catalogue()
+    workflows = await asyncio.to_thread(load_workflows)
 
     def policy(workspace: str) -> Policy:
         return policies.get(workspace) or Policy()
@@ -318,6 +320,7 @@ async def open_world(
         gateway=scripted,
         models=models,
         prompts=prompts,
+        workflows=workflows,
         posters={PLATFORM: poster, **posters},
         policy=policy_of,
         clock=clock,
@@ -336,6 +339,7 @@ async def open_world(
         engine=engine,
         models=models,
         prompts=prompts,
+        workflows=workflows,
         policy=policy,
         access={PLATFORM: doors},
         files=FileReader(),

@@ -14,6 +14,7 @@ from core.domain.policy import Policy
 from core.domain.setup import repeated, spread
 from core.domain.thread import MAIN_LINE, Mode
 from core.domain.view import EstimateView, Phrase
+from core.domain.workflow import WorkflowSetup, planned_calls
 
 OUTPUT_GUESS_TOKENS = 700
 """What an answer is taken to cost before it is written: a page of text."""
@@ -130,11 +131,33 @@ def _codraft(
     )
 
 
+def _workflow(
+    services: Services,
+    policy: Policy,
+    allowed: tuple[str, ...],
+    given: dict[str, object],
+    text: str,
+    model: str | None,
+) -> Opening:
+    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)))
+    inputs = given.get("inputs")
+    given["inputs"] = {"firstRequest": text, **(inputs if isinstance(inputs, dict) else {})}
+    setup = WorkflowSetup.from_json(given, services.workflows)
+    return Opening(
+        mode=Mode.WORKFLOW,
+        setup=setup.to_json(),
+        lines=((MAIN_LINE, setup.models[0]),),
+        calls=planned_calls(services.workflows[setup.workflow], setup),
+        grows=True,
+    )
+
+
 _OPENINGS = {
     Mode.CHAT: _chat,
     Mode.COMPARE: _compare,
     Mode.DEBATE: _debate,
     Mode.CODRAFT: _codraft,
+    Mode.WORKFLOW: _workflow,
 }
 
 

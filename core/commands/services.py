@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core.domain.errors import Refusal, StoreUnavailable
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
+from core.domain.workflow import Workflow
 from core.engine.engine import Engine
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
@@ -27,6 +28,7 @@ class Services:
     engine: Engine
     models: Catalogue
     prompts: PromptLibrary
+    workflows: Mapping[str, Workflow]
     policy: Callable[[str], Policy]
     access: Mapping[str, ChannelAccess]
     """Who can see which channel, by platform."""

@@ -192,3 +192,23 @@ def codraft_setup(step: DraftStep, setup: WorkflowSetup) -> CoDraftSetup:
     """What a step that drafts runs with."""
     models = spread(setup.models, max(2, len(set(setup.models))))
     return CoDraftSetup(task=step.instruction, models=models, passes=step.passes)
+
+
+def planned_calls(workflow: Workflow, setup: WorkflowSetup) -> tuple[str, ...]:
+    """The model of each call that a workflow makes, in order; reviewers, who are chosen later, as the first model."""
+    calls: list[str] = []
+    for number, step in enumerate(workflow.steps):
+        match step:
+            case AskStep():
+                calls.append(setup.models[number % len(setup.models)])
+            case CompareStep():
+                calls += [*compare_setup(step, setup).models, setup.models[0]]
+            case DebateStep():
+                inner = debate_setup(step, setup)
+                calls += [speaker.model for each in inner.rounds() for speaker in each.speakers]
+            case DraftStep():
+                draft = codraft_setup(step, setup)
+                calls += [draft.models[0], *(each.model for each in draft.plan() for _ in range(2))]
+            case ReviewStep():
+                calls += [setup.models[0]] * step.reviewers
+    return tuple(calls)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from core.domain.errors import StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
+from core.domain.workflow import Workflow
 from core.llm.catalogue import Catalogue
 from core.ports import Clock, ModelGateway, Poster
 from core.prompts.registry import PromptLibrary
@@ -27,6 +28,7 @@ class Bench:
     gateway: ModelGateway
     models: Catalogue
     prompts: PromptLibrary
+    workflows: Mapping[str, Workflow]
     posters: Mapping[str, Poster]
     policy: Callable[[WorkspaceId], Awaitable[Policy]]
     clock: Clock

@@ -15,6 +15,7 @@ from core.domain.message import Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.thread import Thread
 from core.domain.view import AnswerView, NoticeView, Phrase, PostView
+from core.domain.workflow import Workflow
 from core.engine.answering import Answering
 from core.engine.bench import Bench, patiently
 from core.engine.posting import Posting
@@ -25,7 +26,7 @@ from core.modes.branching import note
 from core.modes.context import Answer, Ask, Draft
 from core.store.artifact import NewVersion, do_save, newest
 from core.store.database import Session
-from core.store.message import do_add_message
+from core.store.message import do_add_message, models_of_thread
 from core.store.page import load_answer_view, load_branch_header
 from core.store.run import Run, do_mark, find_run
 from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
@@ -90,6 +91,10 @@ class Context:
     def args(self) -> Mapping[str, Any]:
         return self._run.args
 
+    @property
+    def workflows(self) -> Mapping[str, Workflow]:
+        return self._bench.workflows
+
     async def stopped(self) -> bool:
         return await self._durable.stopped()
 
@@ -130,11 +135,11 @@ class Context:
         kept = await self._durable.step(f"newest:{name}", act)
         return _to_draft(kept) if kept is not None else None
 
-    async def save_version(self, step: str, name: str, text: str, *, answer: Answer, reason: str) -> Draft:
+    async def save_version(self, step: str, name: str, body: str, *, answer: Answer, reason: str) -> Draft:
         async def act() -> JsonValue:
             async def write() -> JsonValue:
                 new = NewVersion(
-                    text=text,
+                    text=body,
                     author=Author(kind=AuthorKind.MODEL, name=self._run.model),
                     reason=reason,
                     message_id=answer.message_id,
@@ -156,7 +161,24 @@ class Context:
 
         return _to_draft(await self._durable.step(f"save:{step}", act))
 
-    async def publish(self, step: str, text: str, data: Mapping[str, Any]) -> None:
+    async def reviewers(self, count: int) -> tuple[str, ...]:
+        async def act() -> JsonValue:
+            async def read() -> list[str]:
+                async with self._bench.store.reading() as session:
+                    took_part = await models_of_thread(session, self._run.workspace_id, self._thread.id)
+                policy = await self._bench.policy(self._run.workspace_id)
+                usable = [
+                    alias
+                    for alias in (*self._bench.models.defaults.reviewers, *self._bench.models.models)
+                    if policy.allowed_models is None or alias in policy.allowed_models
+                ]
+                return [alias for alias in dict.fromkeys(usable) if alias not in took_part][:count]
+
+            return await patiently(read)
+
+        return tuple(str(alias) for alias in _list(await self._durable.step(f"reviewers:{self._turns}", act)))
+
+    async def publish(self, step: str, body: str, data: Mapping[str, Any]) -> None:
         self._turns += 1
         turn = Step(
             run_id=self._run.id, step=step, ordinal=self._turns, model=PRODUCT, line=None, status="done"
@@ -170,7 +192,7 @@ class Context:
                     id=MessageId(self._bench.clock.new_id()),
                     thread_id=self._thread.id,
                     author=Author(kind=AuthorKind.MODEL, name=PRODUCT),
-                    text=text,
+                    text=body,
                     created_at=self._bench.clock.now(),
                     run_id=self._run.id,
                     answers_id=self._run.request_id,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from core.domain.thread import Mode
-from core.modes import branching, chat, codraft, compare, cross_review, debate
+from core.modes import branching, chat, codraft, compare, cross_review, debate, workflow
 from core.modes.context import RunContext
 
 RUNS: Mapping[str, Callable[[RunContext], Awaitable[None]]] = {
@@ -12,6 +12,7 @@ RUNS: Mapping[str, Callable[[RunContext], Awaitable[None]]] = {
     compare.COMPARISON: compare.comparison,
     Mode.DEBATE.value: debate.debate,
     Mode.CODRAFT.value: codraft.codraft,
+    Mode.WORKFLOW.value: workflow.workflow,
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
 }
@@ -23,6 +24,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     compare.COMPARISON: compare.PROMPTS,
     Mode.DEBATE.value: debate.PROMPTS,
     Mode.CODRAFT.value: codraft.PROMPTS,
+    Mode.WORKFLOW.value: workflow.PROMPTS,
     cross_review.KIND: cross_review.PROMPTS,
 }
 """The prompts that a run of a kind holds on to from its beginning."""

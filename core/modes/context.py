@@ -8,6 +8,7 @@ from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Cut
 from core.domain.receipt import AiInput, Finish
 from core.domain.thread import MAIN_LINE
+from core.domain.workflow import Workflow
 from core.ports import Turn
 from core.prompts.registry import PromptLibrary
 
@@ -79,6 +80,11 @@ class RunContext(Protocol):
         """What this run was asked to do beyond answering its request."""
         ...
 
+    @property
+    def workflows(self) -> Mapping[str, Workflow]:
+        """The workflows there are, by name."""
+        ...
+
     async def answer(self, ask: Ask) -> Answer:
         """Post a card, build the AI input from what is stored now, call the model, and stream its answer into the card.
 
@@ -107,11 +113,15 @@ class RunContext(Protocol):
         """The newest version of an artifact of the thread as it stands when this is first asked; None without one."""
         ...
 
-    async def save_version(self, step: str, name: str, text: str, *, answer: Answer, reason: str) -> Draft:
+    async def save_version(self, step: str, name: str, body: str, *, answer: Answer, reason: str) -> Draft:
         """Store a text that a model wrote as the next version of an artifact, which is made when it is new."""
         ...
 
-    async def publish(self, step: str, text: str, data: Mapping[str, Any]) -> None:
+    async def reviewers(self, count: int) -> tuple[str, ...]:
+        """At most `count` models that took no part in the thread, as it stands when this is first asked."""
+        ...
+
+    async def publish(self, step: str, body: str, data: Mapping[str, Any]) -> None:
         """Post a result that the product worked out itself, and keep it with the run, in no conversation."""
         ...
 

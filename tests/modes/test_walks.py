@@ -1,5 +1,7 @@
 """Each mode from its first message to its end: what is stored, what each model is sent, what people are shown."""
 
+import pytest
+
 from core.commands.artifact import list_saved, show_artifact
 from core.commands.compare import compare_answers
 from core.commands.review import ReviewRequest, cross_review
@@ -110,3 +112,17 @@ async def test_a_cross_review_sends_the_answers_and_nothing_else(world: World) -
         "verdict:2",
         "result",
     ]
+
+
+@pytest.mark.parametrize("name", ["decision_memo", "research_brief", "document_polish"])
+async def test_a_workflow_takes_its_steps_in_order(world: World, name: str) -> None:
+    aki = await world.person()
+    thread = await started(
+        world, aki, Mode.WORKFLOW, "Which supplier?", workflow=name, models=["alpha", "beta"]
+    )
+    shown = await cards(world, aki, thread)
+    assert {state for _, _, state in shown} == {AnswerState.DONE}
+    taken = list(dict.fromkeys(step.partition("/")[0] for step, _, _ in shown))
+    assert taken == [step.id for step in world.services.workflows[name].steps]
+    await world.say(aki, "And the risks?", thread)  # type: ignore[arg-type]
+    assert [step for step, _, _ in await cards(world, aki, thread)][-1] == "follow_up"
