@@ -66,7 +66,9 @@ async def _listening(adapters: Sequence[Adapter]) -> AsyncGenerator[None]:
 async def _sockets(settings: Settings, product: Product) -> AsyncGenerator[None]:
     probes, token = Probes(missing=product.missing, metrics=product.metrics), new_token()
     console = await asyncio.to_thread(Console, product.services, product.feed)
-    application = console_application(console.routes(), probes=probes, token=token, close_feed=product.feed.close)
+    application = console_application(
+        console.routes(), probes=probes, token=token, close_feed=product.feed.close
+    )
     async with AsyncExitStack() as stack:
         served = await _listen(serve_console(application, port=settings.port), LOOPBACK, settings.port)
         stack.push_async_callback(served.close)
@@ -85,5 +87,6 @@ async def _listen(starting: Coroutine[Any, Any, Served], host: str, port: int) -
         return await starting
     except OSError as error:
         raise ConfigurationError(
-            f"{host}:{port}", f"cannot be listened on ({os.strerror(error.errno or 0).lower()}); is promptflow running already?"
+            f"{host}:{port}",
+            f"cannot be listened on ({os.strerror(error.errno or 0).lower()}); is promptflow running already?",
         ) from error
