@@ -12,6 +12,7 @@ from enum import StrEnum
 from core.ai_input.chat import build_conversation
 from core.ai_input.framing import FRAGMENTS_PROMPT
 from core.ai_input.material import MODE_FRAGMENTS, SHARED_PROMPTS, Material, compose, narrowed, output_schema
+from core.ai_input.window import WINDOW_MESSAGES
 from core.domain.compare import Candidate, CompareSetup
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId
@@ -59,15 +60,16 @@ def _question(turn: Turn, asked: Mapping[str, str]) -> Message:
 def _with_earlier(turn: Turn, questions: list[Message]) -> Window:
     """The window as if the line had begun with these questions."""
     window, count = turn.window, len(questions)
-    own = [replace(entry, position=entry.position + count) for entry in window.recent]
-    first = Entry(position=1, message=questions[0])
-    if len(own) < window.total_before_request:
-        # The line is longer than what was read: the questions lie before the part that was not.
-        return Window(
-            first=first, recent=tuple(own), total_before_request=window.total_before_request + count
-        )
-    earlier = [Entry(position=place, message=one) for place, one in enumerate(questions, start=1)]
-    return Window(first=None, recent=(*earlier, *own), total_before_request=len(own) + count)
+    own = tuple(replace(entry, position=entry.position + count) for entry in window.recent)
+    earlier = tuple(Entry(position=place, message=one) for place, one in enumerate(questions, start=1))
+    # Where the line is longer than what was read, the questions lie before the part that was not.
+    whole = own if len(own) < window.total_before_request else (*earlier, *own)
+    recent = whole[-WINDOW_MESSAGES:]
+    return Window(
+        first=None if earlier[0] in recent else earlier[0],
+        recent=recent,
+        total_before_request=window.total_before_request + count,
+    )
 
 
 # --- same conditions ------------------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def _count(ai_input: AiInput, what: Forced) -> int:
         return sum(len(part.images) for part in shared)
     if what is Forced.LATE:
         return sum(part.origin is Origin.INSTRUCTION for part in ai_input.parts)
-    return sum(part.role is Role.USER for part in shared)
+    return sum(part.origin in {Origin.FIRST_MESSAGE, Origin.HISTORY, Origin.REQUEST} for part in shared)
 
 
 # --- comparison -----------------------------------------------------------------------------------------------------
