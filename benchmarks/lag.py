@@ -26,7 +26,8 @@ class Lag:
 
     @property
     def p99_s(self) -> float:
-        return percentile(self.late_s, 99)
+        """0 for a block that was over before anything was due."""
+        return percentile(self.late_s or [0.0], 99)
 
 
 @asynccontextmanager
