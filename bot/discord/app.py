@@ -15,7 +15,7 @@ from bot.discord.action import Actions
 from bot.discord.attachment import Attachments
 from bot.discord.catch_up import CatchUp
 from bot.discord.channel import Channels
-from bot.discord.client import Client, Handlers
+from bot.discord.client import Client, Handlers, Timing
 from bot.discord.connection import Connection, point_library_at
 from bot.discord.intake import Intake
 from bot.discord.interaction import Interactions
@@ -34,21 +34,25 @@ FINISH_S: Final = 10.0
 class Discord:
     """One bot. Its poster and access are there from the start; events are taken in from `begin` on."""
 
-    def __init__(self, settings: DiscordSettings, *, pace: EditPace | None = None) -> None:
+    def __init__(self, settings: DiscordSettings, timing: Timing | None = None) -> None:
         point_library_at(settings)
         self._own_host = urlsplit(settings.api_url).netloc
         self._traffic = Traffic()
+        self._timing = timing or Timing()
         self._handlers: asyncio.Future[Handlers] = asyncio.get_running_loop().create_future()
-        self.connection = Connection(settings.token, self.make_client)
+        self.connection = Connection(settings.token, self.make_client, backoff_s=self._timing.backoff_s)
         self._channels = Channels(lambda: self.connection.client, self.connection.logged_in)
         self._members = Members()
         self.access = DiscordAccess(self._channels, self._members)
-        self.poster = DiscordPoster(self._channels, pace or EditPace())
+        self.poster = DiscordPoster(self._channels, EditPace(self._timing.edit_every_s))
 
     def make_client(self, reads_everything: bool, shard_count: int | None = None) -> Client:  # noqa: FBT001  a factory
         """A client whose events come to us."""
         client = Client(
-            reads_everything=reads_everything, trace=self._traffic.trace(), shard_count=shard_count
+            reads_everything=reads_everything,
+            trace=self._traffic.trace(),
+            timing=self._timing,
+            shard_count=shard_count,
         )
         client.attach(self._handlers)
         return client

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import aiohttp
 import discord
@@ -17,8 +17,19 @@ from bot.discord.interaction import Interactions
 
 log = logging.getLogger(__name__)
 
-IDENTIFY_EVERY_S: Final = 5.0
-"""Discord takes one new session of a bot in five seconds."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Distances that Discord asks for, or that its library waits."""
+
+    edit_every_s: float = 1.2
+    """Between two live edits in one channel; the bucket is the channel's, however many answers run in it."""
+    identify_every_s: float = 5.0
+    """Between two new sessions of a bot."""
+    guild_ready_s: float = 2.0
+    """After the last server that a new session told of."""
+    backoff_s: float = 1.0
+    """Before the second try to connect; doubled for each further one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,12 @@ class Client(discord.AutoShardedClient):
     """One bot over all its shards. `handlers` may come later than the login; events wait for them."""
 
     def __init__(
-        self, *, reads_everything: bool, trace: aiohttp.TraceConfig, shard_count: int | None = None
+        self,
+        *,
+        reads_everything: bool,
+        trace: aiohttp.TraceConfig,
+        timing: Timing,
+        shard_count: int | None = None,
     ) -> None:
         intents = discord.Intents.none()
         intents.guilds = True
@@ -47,13 +63,15 @@ class Client(discord.AutoShardedClient):
             max_messages=None,
             member_cache_flags=discord.MemberCacheFlags.none(),
             chunk_guilds_at_startup=False,
+            guild_ready_timeout=timing.guild_ready_s,
             http_trace=trace,
             shard_count=shard_count,
         )
         self.reads_everything = reads_everything
         self.was_ready = asyncio.Event()
         self._where: asyncio.Future[Handlers] | None = None
-        self._last_identify_s = -IDENTIFY_EVERY_S
+        self._identify_every_s = timing.identify_every_s
+        self._last_identify_s = -timing.identify_every_s
         self._identify_turn = asyncio.Lock()
         self._at_work: set[asyncio.Task[Any]] = set()
         self.accepts = True
@@ -65,7 +83,7 @@ class Client(discord.AutoShardedClient):
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         async with self._identify_turn:
-            wait_s = self._last_identify_s + IDENTIFY_EVERY_S - time.monotonic()
+            wait_s = self._last_identify_s + self._identify_every_s - time.monotonic()
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
             self._last_identify_s = time.monotonic()

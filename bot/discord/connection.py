@@ -15,7 +15,6 @@ from bot.settings import DiscordSettings
 
 log = logging.getLogger(__name__)
 
-BACKOFF_S: Final = 1.0
 BACKOFF_AT_MOST_S: Final = 60.0
 READY_S: Final = 180.0
 """How long login and the first sessions may take before all is begun anew."""
@@ -47,9 +46,10 @@ class Refused(Exception):
 class Connection:
     """The client that is connected at the moment. `make` makes one, with or without the content of all messages."""
 
-    def __init__(self, token: str, make: Callable[[bool], Client]) -> None:
+    def __init__(self, token: str, make: Callable[[bool], Client], *, backoff_s: float) -> None:
         self._token = token
         self._make = make
+        self._backoff_s = backoff_s
         self.client: Client | None = None
         self.logged_in = asyncio.Event()
         self.refused = ""
@@ -68,7 +68,7 @@ class Connection:
 
     async def run(self) -> None:
         """Stay connected until cancelled; returns only when Discord refuses us for good, which is logged."""
-        backoff_s = BACKOFF_S
+        backoff_s = self._backoff_s
         while True:
             client = self.client = self._make(self._reads_everything)
             try:
@@ -86,7 +86,7 @@ class Connection:
                 self.logged_in.clear()
                 await close(client)
             if client.was_ready.is_set():
-                backoff_s = BACKOFF_S
+                backoff_s = self._backoff_s
             if client.reads_everything != self._reads_everything:
                 continue
             await asyncio.sleep(backoff_s * random.uniform(0.8, 1.2))  # noqa: S311  spreads reconnects

@@ -10,12 +10,15 @@ import discord
 from bot.discord.limit import PLATFORM
 from core.commands.person import PersonSeen, WorkspaceSeen
 from core.commands.say import Earlier
-from core.commands.text import TextCommand, Word, parse_command
+from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.message import AuthorKind
 
 MENTION: Final = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 SPOKEN: Final = (discord.MessageType.default, discord.MessageType.reply)
 """Kinds of message that a person wrote; the others are Discord's own notes."""
+
+ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
+"""Words that have a command or a button here and are ordinary words in a message."""
 
 WITHOUT_ARGUMENTS: Final = (Word.STOP, Word.INPUT, Word.THREADS, Word.MODELS, Word.USAGE, Word.HELP)
 
@@ -95,7 +98,9 @@ def _name(kind: str, number: str, names: Mapping[str, str]) -> str:
 def command_in(words: Words) -> TextCommand | None:
     """The command that is typed after a mention; a sentence that only begins like one is none."""
     command = parse_command(words.text) if words.mentions_bot else None
-    if command is None or (command.rest and command.word in WITHOUT_ARGUMENTS):
+    if command is None or command.word in ELSEWHERE:
+        return None
+    if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None
     if command.word is Word.RETRY and len(command.rest.split()) > 1:
         return None

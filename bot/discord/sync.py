@@ -46,7 +46,7 @@ async def sync_commands(
     if found := list(problems(commands)):
         raise ConfigurationError("commands", "; ".join(found))
     point_library_at(settings)
-    async with discord.Client(intents=discord.Intents.none()) as client:
+    async with discord.Client(intents=discord.Intents(guilds=True)) as client:
         application = await _login(client, settings.token)
         scope = guild or EVERYWHERE
         wanted = payload_hash()

@@ -24,9 +24,6 @@ INVALID_LIMIT: Final = 2_000
 INVALID_WINDOW_S: Final = 600.0
 """At 10,000 answers 401, 403 and 429 in ten minutes Discord bans the address. We stop long before."""
 
-EDIT_EVERY_S: Final = 1.2
-"""Pause between two live edits in one channel; the bucket is the channel's, however many answers run in it."""
-
 CALL_S: Final = 90.0
 """How long one call may take, with the pauses that the library makes within a bucket."""
 
@@ -169,7 +166,7 @@ def failure_of(error: discord.HTTPException) -> PlatformFailure:
 class EditPace:
     """Live edits of one channel: one at a time, at a distance; the newest of each message wins."""
 
-    def __init__(self, every_s: float = EDIT_EVERY_S) -> None:
+    def __init__(self, every_s: float) -> None:
         self._every_s = every_s
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting: defaultdict[int, int] = defaultdict(int)
