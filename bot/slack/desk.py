@@ -72,7 +72,7 @@ class Desk:
                     raise Refusal("slack_not_in_thread", command=command.word.value)
                 return await self._in_thread(caller, spot, command, thread.id)
             case _:
-                assert_never(command.word)
+                raise Refusal("unknown_command", command=command.word.value)
 
     async def _in_thread(
         self, caller: Caller, spot: Spot, command: TextCommand, thread_id: ThreadId

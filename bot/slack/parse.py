@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core.commands.text import TextCommand, Word, parse_command
+from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.errors import Refusal
 
 Json = Mapping[str, Any]
@@ -226,6 +226,10 @@ def begins_with_another(text: str, bot: str) -> bool:
     return found is not None and found[1] == "@" and found[2] != bot
 
 
+ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
+"""Words that have a form or a button here and are ordinary words in a message."""
+
+
 def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
     """The command that a message is, None for a message that is just said.
 
@@ -233,7 +237,7 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
     also begin ordinary sentences count only where nothing else follows them.
     """
     command = parse_command(text)
-    if command is None:
+    if command is None or command.word in ELSEWHERE:
         return None
     if not called:
         return (
@@ -255,7 +259,7 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
 # --- links ----------------------------------------------------------------------------------------------------------
 
 _PERMALINK: Final = re.compile(
-    r"https://[\w.-]+\.slack(?:-gov)?\.com/archives/([A-Z0-9]{3,})/p(\d{10})(\d{6})(?:\?\S*)?$"
+    r"https://[\w.-]+\.slack(?:-gov)?\.com/archives/([A-Z0-9]{2,})/p(\d{10})(\d{6})(?:\?\S*)?$"
 )
 
 

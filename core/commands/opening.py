@@ -1,7 +1,7 @@
 """What a new thread begins with, by its mode: the checked setup, its lines, and the calls it will make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.ai_input.estimate import estimate_tokens
@@ -10,7 +10,9 @@ from core.domain.codraft import CoDraftSetup
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup
 from core.domain.errors import Refusal
-from core.domain.policy import Policy
+from core.domain.message import MAX_MESSAGE_CHARS
+from core.domain.policy import Actor, Policy
+from core.domain.review import shuffled_order
 from core.domain.setup import repeated, spread
 from core.domain.thread import MAIN_LINE, Mode
 from core.domain.view import EstimateView, Phrase
@@ -78,6 +80,10 @@ def _compare(
 ) -> Opening:
     given.setdefault("models", list(_several(services.models.defaults.compare, allowed)))
     setup = CompareSetup.from_json(given)
+    if setup.blind:
+        # In the order in which they were named, whoever named them would know who is who.
+        order = shuffled_order(services.clock.new_id(), 0, len(setup.models))
+        setup = replace(setup, models=tuple(setup.models[place] for place in order))
     return Opening(
         mode=Mode.COMPARE,
         setup=setup.to_json(),
@@ -195,3 +201,26 @@ def estimate(services: Services, opening: Opening, text: str) -> EstimateView:
         unpriced=tuple(dict.fromkeys(unpriced)),
         notes=opening.notes,
     )
+
+
+def usual_setup(services: Services, actor: Actor, mode: Mode) -> Mapping[str, Any]:
+    """What a form of a mode begins with: models, roles and numbers as `[defaults]` has them. Raises Refusal.
+
+    The question, topic or task is left out; for a Workflow there are only `models`, since the rest is its own.
+    """
+    basis = Mode.COMPARE if mode is Mode.WORKFLOW else mode
+    opening = open_mode(services, services.policy(actor.workspace), basis, {}, "-", None)
+    left_out = ("topic", "task", *(("blind",) if mode is Mode.WORKFLOW else ()))
+    return {name: value for name, value in opening.setup.items() if name not in left_out}
+
+
+def estimate_start(
+    services: Services, actor: Actor, mode: Mode, given: Mapping[str, object], text: str
+) -> EstimateView:
+    """What a thread that begins like this is expected to cost; nothing is stored or called. Raises Refusal."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise Refusal("message_too_long", had=len(text), limit=MAX_MESSAGE_CHARS)
+    opening = open_mode(services, services.policy(actor.workspace), mode, given, text, None)
+    if not text.strip():
+        raise Refusal("empty_message")
+    return estimate(services, opening, text)

@@ -7,15 +7,26 @@ from enum import StrEnum
 class Word(StrEnum):
     """The first word of a command."""
 
+    COMPARE = "compare"
+    DEBATE = "debate"
+    CODRAFT = "codraft"
+    WORKFLOW = "workflow"
     BRANCH = "branch"
     RETRY = "retry"
     STOP = "stop"
     INPUT = "input"
     RENAME = "rename"
+    REVIEW = "review"
+    SAVE = "save"
+    ARTIFACTS = "artifacts"
     THREADS = "threads"
     MODELS = "models"
     USAGE = "usage"
     HELP = "help"
+
+
+STARTS = frozenset({Word.COMPARE, Word.DEBATE, Word.CODRAFT, Word.WORKFLOW})
+"""Words that begin a thread in another mode than Chat, named as the mode is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +36,7 @@ class TextCommand:
     word: Word
     position: str | None = None
     rest: str = ""
-    """The name of a branch, the new title, or the model for a retry."""
+    """What follows: the name of a branch or artifact, a title, the model for a retry, the question of a new thread."""
 
 
 def parse_command(text: str) -> TextCommand | None:

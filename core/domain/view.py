@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
@@ -229,6 +230,10 @@ class ReceiptView:
     duration_s: float
     created_at: datetime
     erased: bool
+    output_schema: Mapping[str, Any] | None = None
+    """JSON Schema that the answer had to satisfy; None for free text."""
+    shared_sha256: str = ""
+    """Hash of what all candidates of a Compare were sent alike; empty elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
