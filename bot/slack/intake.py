@@ -16,6 +16,7 @@ from bot.slack.caller import Caller, Callers, place
 from bot.slack.calls import Calls, Json
 from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
+from bot.slack.page import sentence
 from bot.slack.parse import (
     OWN_SUBTYPES,
     Deleted,
@@ -30,9 +31,11 @@ from bot.slack.parse import (
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import SlackPoster
 from bot.slack.private import Private, explain
+from bot.slack.render import SlackMessage
 from bot.slack.status import Statuses
 from bot.slack.stream import Streams
 from bot.slack.turn import Turns
+from core.commands.event import is_first
 from core.commands.message import edit_message, follow_deletion
 from core.commands.place import is_ours, message_at
 from core.commands.say import Earlier, Said, SaidResult, say
@@ -98,13 +101,18 @@ class Intake:
             if command is not None and not message.files:
                 answer = await self.desk.typed(caller, spot, command)
                 if answer is not None:
-                    await self.private.tell(bot, spot, answer)
+                    await self._tell(caller, spot, answer)
                 return
             await self._say(caller, message, where, text, ours=ours)
         except (Refusal, PlatformFailure) as problem:
             if isinstance(problem, PlatformFailure) and problem.retryable:
                 raise
-            await self.private.say(bot, spot, explain(caller.locale, problem))
+            await self._tell(caller, spot, sentence(explain(caller.locale, problem)))
+
+    async def _tell(self, caller: Caller, spot: Spot, message: SlackMessage) -> None:
+        """Tell the writer of a message something about it, once: the same message comes as two events."""
+        if await is_first(self.services, caller.actor, f"told:{spot.channel}:{spot.message}"):
+            await self.private.tell(caller.bot, spot, message)
 
     async def _is_ours(self, bot: Bot, where: Place, message: Written) -> bool:
         """Whether the thread is ours. A young one gets a moment, in case its first message was overtaken."""

@@ -90,7 +90,7 @@ def texts_of(message: dict[str, Any]) -> str:
                 if key in ("text", "alt_text") and isinstance(inner, str):
                     found.append(inner)
                 walk(inner)
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             for inner in value:
                 walk(inner)
 

@@ -1,0 +1,103 @@
+"""Every view as Slack would get it. `python -m tests.bot.slack.payloads [en|ja]` prints them for review."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from bot.slack.block import Block
+from bot.slack.form import (
+    About,
+    branch_form,
+    branch_picker,
+    input_form,
+    loading,
+    note,
+    other_model_form,
+)
+from bot.slack.page import help_message, home_view, models_message, threads_message, usage_message
+from bot.slack.render import SlackMessage, Surroundings, render
+from core import i18n
+from core.domain.thread import Place
+from core.domain.view import AnswerView
+from tests.examples import views
+
+URL = "https://testers.slack.com/"
+ABOUT = About(thread=views.thread_id(1), ref=views.message_id(12), channel="C1")
+LONG = "\n\n".join(f"Paragraph {n}. " + "Words and 日本語 and 👍 " * 30 for n in range(30))
+MANY_BUTTONS = tuple(
+    replace(b, ref=f"{b.ref[:-2]}{n:02x}") for n in range(2) for b in views.finished_buttons(n)
+)
+
+
+def extra_posts() -> dict[str, AnswerView]:
+    """Views that only matter where room is short."""
+    done = views.ANSWERS["answer_done"]
+    return {
+        "answer_long": replace(done, text=LONG),
+        "answer_too_long_for_messages": replace(done, text=LONG * 6),
+        "answer_writing_long": replace(views.ANSWERS["answer_writing"], text=LONG),
+        "answer_code": replace(done, text="```python\n" + "x = 1  # 日本語\n" * 3_000 + "```"),
+        "answer_without_a_break": replace(done, text="👍" * 20_000),
+        "answer_with_many_notices": replace(done, notices=done.notices * 30),
+    }
+
+
+def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
+    """Every message by name."""
+    around = Surroundings(locale=locale, url=URL)
+    for name, view in {**views.POSTS, **extra_posts()}.items():
+        for number, message in enumerate(render(view, around).messages):
+            yield f"{name}/{number}", message
+            yield f"{name}/{number}/last_resort", message.last_resort()
+    yield "threads", threads_message(locale, URL, views.CHANNELS, here="general")
+    yield "threads_none", threads_message(locale, URL, (), here="general")
+    yield "threads_many", threads_message(locale, URL, views.CHANNELS * 40, here="general")
+    yield "models", models_message(locale, views.MODELS)
+    yield "models_many", models_message(locale, views.MODELS * 40)
+    yield "usage", usage_message(locale, views.USAGE_LINES)
+    yield "usage_none", usage_message(locale, ())
+    yield "help", help_message(locale, "promptflow")
+
+
+def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every form and page by name."""
+    yield "loading", loading(locale, "slack.branch_title")
+    yield "note", note(locale, title="slack.trouble", sentence=views.HOSTILE)
+    yield "branch", branch_form(locale, ABOUT, point=i18n.text(locale, "slack.branch_point", position=4))
+    threads = [
+        replace(t, place=Place(platform="slack", channel="C1", thread="1.1"))
+        for c in views.CHANNELS
+        for t in c.threads
+    ]
+    yield "branch_picker", branch_picker(locale, replace(ABOUT, thread=""), threads, None)
+    yield "branch_picker_messages", branch_picker(locale, ABOUT, threads, views.PAGES["thread"])
+    yield "other_model", other_model_form(locale, ABOUT, views.MODELS)
+    for name, receipt in views.RECEIPTS.items():
+        yield f"input_{name}", input_form(locale, receipt)
+    whole = views.RECEIPTS["receipt"]
+    many = replace(whole, parts=tuple(replace(p, text=p.text * 400) for p in whole.parts) * 12)
+    yield "input_very_long", input_form(locale, many)
+    yield "home", home_view(locale, URL, views.CHANNELS, views.USAGE_LINES, "promptflow")
+    yield "home_empty", home_view(locale, URL, (), (), "promptflow")
+    yield "home_full", home_view(locale, URL, views.CHANNELS * 30, views.USAGE_LINES * 40, "promptflow")
+
+
+def everything(locale: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        name: {"blocks": [dict(block) for block in message.blocks], "text": message.text}
+        for name, message in messages(locale)
+    }
+    return shown | dict(pages(locale))
+
+
+def blocks_of(locale: str) -> Iterator[tuple[str, Block]]:
+    for name, payload in everything(locale).items():
+        for block in payload["blocks"]:
+            yield name, block
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1] if len(sys.argv) > 1 else i18n.DEFAULT_LOCALE
+    sys.stdout.write(json.dumps(everything(wanted), ensure_ascii=False, indent=2) + "\n")
