@@ -53,8 +53,10 @@ async def list_channels(services: Services, actor: Actor, platform: str) -> tupl
 
 def _tree(threads: list[tuple[Thread, bool]]) -> tuple[ThreadItem, ...]:
     below: dict[ThreadId | None, list[tuple[Thread, bool]]] = defaultdict(list)
+    listed = {thread.id for thread, _ in threads}
     for thread, busy in threads:
-        below[thread.parent_id].append((thread, busy))
+        # A branch of a private place may lie in a channel of its own; there it stands without its parent.
+        below[thread.parent_id if thread.parent_id in listed else None].append((thread, busy))
 
     def items(parent_id: ThreadId | None) -> tuple[ThreadItem, ...]:
         # Top-level threads newest first; branches in the order in which they were made.
