@@ -60,8 +60,6 @@ class Reading:
 
     def received(self) -> str:
         """Every fence by name and size: what a newcomer should see."""
-        if not self.fences:
-            return self.say("received_nothing")
         items = (self.say("received_item", what=f.what, chars=len(f.content)) for f in self.fences)
         return self.say("received", items="; ".join(items))
 
