@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.ai_input.compare import answers_to_compare
+from core.ai_input.compare import answers_to_compare, forced_differences
 from core.ai_input.debate import absences, rounds_of_run, stances
 from core.ai_input.material import words
 from core.ai_input.workflow import answers_under_review, inner_turn
 from core.domain.artifact import Change, DiffRow, diff
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup, RoundKind
+from core.domain.receipt import AiInput
 from core.domain.review import Aggregate, Judged, ReviewSetup, letters_of
 from core.domain.setup import Json
 from core.domain.thread import Mode
+from core.domain.view import Phrase
 from core.domain.workflow import ReviewStep, Workflow
 from core.i18n import text
 from core.ports import Turn
@@ -39,6 +41,20 @@ def present_comparison(data: Data, turn: Turn, *, setup: CompareSetup, locale: s
     for candidate in missing:
         page.lines += ["", page.say("missing_answer", model=names[candidate.letter])]
     return page.text()
+
+
+def forced_notes(inputs: Mapping[str, AiInput], names: Names) -> tuple[Phrase, ...]:
+    """What had to differ between the AI inputs of one question, by line; `names` are what people call the lines."""
+    return tuple(
+        Phrase(
+            key=f"forced.{one.what}",
+            fields={
+                "name": one.name,
+                "values": ", ".join(f"{names[line]}: {value:g}" for line, value in one.values.items()),
+            },
+        )
+        for one in forced_differences(inputs)
+    )
 
 
 def candidate_names(setup: CompareSetup, locale: str) -> dict[str, str]:

@@ -8,9 +8,12 @@ from core.domain.artifact import diff
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup, RoundKind
 from core.domain.ids import MessageId
+from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.domain.review import Judged, ReviewSetup, Verdict, aggregate
 from core.domain.thread import Mode
+from core.i18n import phrase
 from core.modes.presenting import (
+    forced_notes,
     present_comparison,
     present_critique,
     present_debate,
@@ -70,6 +73,19 @@ def test_no_difference_is_said() -> None:
     turn = voices(COMPARE.to_json())
     shown = present_comparison({**COMPARISON, "differences": []}, turn, setup=COMPARE, locale="en")
     assert "### They differ\nNothing." in shown
+
+
+def test_what_had_to_differ_is_told_with_the_names_that_people_may_see() -> None:
+    question = InputPart(role=Role.USER, origin=Origin.REQUEST, text="Which?")
+    inputs = {
+        line: AiInput(parts=(question,), prompts=(), estimate_tokens=1, params={"temperature": value})
+        for line, value in (("alpha", 0.5), ("beta", 1.0))
+    }
+    (note,) = forced_notes(inputs, {"alpha": "Model A", "beta": "Model B"})
+    assert phrase("en", note) == "Had to differ: temperature (Model A: 0.5, Model B: 1)"
+    assert phrase("ja", note) == "揃えられなかった条件: temperature(Model A: 0.5, Model B: 1)"
+    same = dict.fromkeys(inputs, inputs["alpha"])
+    assert forced_notes(same, {}) == ()
 
 
 def debate(data: dict[str, Any], kind: RoundKind, *spoken: Any) -> str:
