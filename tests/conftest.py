@@ -4,10 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 from blockbuster import BlockBuster
+from hypothesis import settings
 
 import bot
 import core
 from tests.postgres import fresh_database, running_postgres
+
+# How long one example takes depends on who else uses the machine.
+settings.register_profile("any_machine", deadline=None)
+settings.load_profile("any_machine")
 
 MAY_BLOCK: tuple[tuple[str, str], ...] = (
     # Read on first use of a language, once in the life of a process; from then on the texts are in memory.

@@ -77,7 +77,7 @@ async def test_positions_follow_the_role_and_are_labelled() -> None:
         stances[letter] = data["stance"]
         assert "scripted, offline, not an AI" in data["text"]
         assert "I keep to: Budget 300 EUR" in data["text"]
-    assert stances["A"].startswith("For:")
+    assert stances["A"] == "For “Move to Postgres?”"
     assert stances["B"].startswith("Against")
 
 
@@ -85,7 +85,7 @@ async def test_the_builder_alone_lets_itself_be_convinced() -> None:
     spoken = [said(f"positions:{x}", data=take(f"stance of {x}", "x")) for x in "AB"]
     last = build_rebuttal(debate(*spoken), PROMPTS, letter="A", number=1, last=True)
     assert "Changed after hearing B" in (await structured(last, BUILDER))["stance"]
-    assert (await structured(last, CRITIC))["stance"].startswith("For:")
+    assert (await structured(last, CRITIC))["stance"].startswith("For “")
     assert "B says: “stance of B”" in (await structured(last, CRITIC))["text"]
 
 
