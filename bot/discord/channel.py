@@ -26,7 +26,9 @@ ThreadParent = discord.TextChannel | discord.ForumChannel
 
 def is_hidden(channel: ThreadParent) -> bool:
     """Whether the bot itself cannot see a channel: what it then knows of it is made up (Discord, November 2026)."""
-    return channel.name == HIDDEN_NAME or not channel.permissions_for(channel.guild.me).view_channel
+    me: discord.Member | None = channel.guild.me
+    # Before the gateway has told of a server nothing is known of our rights there.
+    return me is None or channel.name == HIDDEN_NAME or not channel.permissions_for(me).view_channel
 
 
 @dataclass
@@ -47,6 +49,11 @@ class Channels:
         if client is None or client.is_closed():
             raise PlatformFailure("not_connected", retryable=True, retry_after_s=5.0)
         return client
+
+    async def own_id(self) -> int:
+        """Our user's id. Raises PlatformFailure."""
+        user = (await self.connected()).user
+        return user.id if user else 0
 
     async def find(self, channel_id: int) -> ThreadParent | discord.Thread:
         """A channel or thread, from what the gateway told or else from Discord.

@@ -117,10 +117,11 @@ class DiscordPoster:
             thread = await open_thread_of(message, thread_name(message.content.split("\n")[0].strip("* ")))
             return PostRef(place=place_of(thread), ids=(str(message.id),))
         parent = home.parent if isinstance(home, discord.Thread) else home
+        own_id = await self._channels.own_id()
         async with translated():
             active = await home.guild.active_threads()
         for thread in active:
-            if parent and thread.parent_id == parent.id and thread.owner_id == thread.guild.me.id:
+            if parent and thread.parent_id == parent.id and thread.owner_id == own_id:
                 message = _known_as(await self._ours(thread, oldest_first=True), key)
                 if message is not None:
                     return PostRef(place=place_of(thread), ids=(str(message.id),))
@@ -227,11 +228,12 @@ class DiscordPoster:
         if isinstance(channel, discord.ForumChannel):
             return []
         since = discord.Object(after) if after else None
+        own_id = await self._channels.own_id()
         async with translated():
             return [
                 message
                 async for message in channel.history(limit=LOOK_BACK, after=since, oldest_first=oldest_first)
-                if message.author.id == channel.guild.me.id
+                if message.author.id == own_id
             ]
 
 
@@ -267,7 +269,7 @@ def _known_as(messages: Sequence[discord.Message], key: str) -> discord.Message 
 
 def _same(messages: Sequence[discord.Message], card: Card, shown: Sequence[str]) -> discord.Message | None:
     """A later part without buttons carries no mark; its text is what it is known by."""
-    return next((m for m in messages if m.content == card.content.strip() and str(m.id) not in shown), None)
+    return next((m for m in messages if m.content.strip() == card.content.strip() and str(m.id) not in shown), None)
 
 
 def _look_at(task: asyncio.Task[None]) -> None:

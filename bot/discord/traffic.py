@@ -183,10 +183,13 @@ class EditPace:
         self._waiting[channel] += 1
         try:
             async with self._locks[channel]:
-                if not final:
+                if not final and self._newest.get(message) == mine:
                     await asyncio.sleep(self._last.get(channel, 0.0) + self._every_s - loop.time())
+                if not final and self._newest.get(message) != mine:
+                    yield False
+                    return
                 try:
-                    yield final or self._newest.get(message) == mine
+                    yield True
                 finally:
                     self._last[channel] = loop.time()
         finally:

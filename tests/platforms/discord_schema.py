@@ -30,8 +30,8 @@ class Schema:
             wanted = re.sub(r"\{\w+\}", "[^/]+", pattern)
             if method.lower() in routes and re.fullmatch(wanted, path):
                 content = routes[method.lower()].get("requestBody", {}).get("content", {})
-                found = content.get("application/json") or next(iter(content.values()), {})
-                return found.get("schema")  # type: ignore[no-any-return]
+                found: Json = content.get("application/json") or next(iter(content.values()), {})
+                return found.get("schema")
         return None
 
 

@@ -88,12 +88,16 @@ class DiscordServer:
     broken: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     content_approved: bool = True
+    flags_lie: bool = False
+    """The application says that it may read everything, and the gateway refuses it."""
     refuse_gateway: int = 0
     identifies: int = 0
     resumes: int = 0
     twice: bool = False
     """Deliver every event of a person two times."""
     lost_rights: set[str] = field(default_factory=set)
+    limits: dict[str, str] = field(default_factory=dict)
+    """Headers about rate limits, put on every answer."""
     check: Callable[[str, str, Json], None] = lambda method, path, body: None
     _count: int = 0
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -224,12 +228,15 @@ class DiscordServer:
             if session.socket is not None:
                 await session.socket.close(code=4000)
 
-    async def invalidate(self) -> None:
-        """Tell the bot that its session is over and cannot be resumed."""
+    def forget_sessions(self) -> list[web.WebSocketResponse]:
+        """Forget every session; their sockets, over which nothing comes any more."""
         sockets = [s.socket for s in self.sessions.values() if s.socket is not None]
         self.sessions.clear()
+        return sockets
+
+    async def drop_all(self, sockets: list[web.WebSocketResponse]) -> None:
         for socket in sockets:
-            await socket.send_json({"op": 9, "d": False, "t": None, "s": None})
+            await socket.close(code=4000)
 
     async def until(self, holds: Callable[[], object], *, within_s: float = 15.0) -> None:
         """Return when something holds; looks whenever something happened, and now and then."""
@@ -318,7 +325,7 @@ class DiscordServer:
         return session
 
     def _flags(self) -> int:
-        return 1 << 18 if self.content_approved else 0
+        return 1 << 18 if self.content_approved or self.flags_lie else 0
 
     def _guild(self) -> Json:
         closed = [c for c in self.channels.values() if c["type"] not in (11, 12)]
@@ -757,7 +764,7 @@ class _Rest:
     async def handle(self, request: web.Request) -> web.Response:
         path = "/" + request.match_info["path"]
         body, files = await _read(request)
-        status, headers, answer = 200, {"Via": "1.1 test"}, None
+        status, headers, answer = 200, {"Via": "1.1 test", **self._server.limits}, None
         try:
             answer = await self._answer(request, path, body, files, headers)
         except Refused as refused:
