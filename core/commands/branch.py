@@ -66,7 +66,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
             above = " › ".join(t.title for t in await chain(session, parent))
             raise Refusal("branch_too_deep", limit=MAX_DEPTH, chain=above)
         for line in await conversations(session, actor.workspace_id, parent.id):
-            await do_lock(session, line.id)
+            await do_lock(session, parent.workspace_id, line.id)
         point = await _point(session, parent, request)
         name = name or text(parent.locale, "branch.unnamed", n=await count_branches(session, parent) + 1)
         new = _new_thread(services, actor, parent, point, name, reason)

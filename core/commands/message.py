@@ -52,7 +52,7 @@ async def edit_message(
         new = _next_version(services, old, text)
         await do_add_message(session, actor.workspace_id, new, root_id=MessageId(row.root_id))
         for line in lines:
-            await do_replace(session, line.id, old.id, new.id)
+            await do_replace(session, thread.workspace_id, line.id, old.id, new.id)
         await do_audit(
             session,
             actor.workspace_id,
@@ -106,7 +106,7 @@ async def _take_out(
             return
         old, lines = await _standing(session, thread, row)
         for line in lines:
-            await do_remove(session, line.id, old.id)
+            await do_remove(session, thread.workspace_id, line.id, old.id)
         await do_audit(
             session,
             thread.workspace_id,
@@ -127,7 +127,7 @@ async def _standing(session: Session, thread: Thread, row: MessageRow) -> tuple[
     standing: Message | None = None
     lines = await conversations(session, thread.workspace_id, thread.id)
     for line in lines:
-        await do_lock(session, line.id)
+        await do_lock(session, thread.workspace_id, line.id)
         position = await position_of(session, line.id, MessageId(row.root_id))
         entry = await entry_at(session, line.id, position) if position else None
         standing = entry.message if entry else standing

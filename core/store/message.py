@@ -139,18 +139,22 @@ async def length(session: AsyncSession, conversation_id: ConversationId) -> int:
     return last or 0
 
 
-async def do_lock(session: AsyncSession, conversation_id: ConversationId) -> None:
-    """Hold a conversation against other writers until the transaction ends (on SQLite the transaction itself does)."""
-    await session.execute(
-        select(ConversationRow.id).where(ConversationRow.id == conversation_id).with_for_update()
+async def do_lock(session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId) -> None:
+    """Hold a conversation against other writers until the transaction ends (on SQLite the transaction itself does).
+
+    Whatever writes to a conversation does this first. Raises NoResultFound when the workspace has no such one.
+    """
+    held = select(ConversationRow.id).where(
+        ConversationRow.workspace_id == workspace_id, ConversationRow.id == conversation_id
     )
+    (await session.scalars(held.with_for_update())).one()
 
 
 async def do_append(
     session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId, message_id: MessageId
 ) -> int:
     """Put a message at the end; returns its position."""
-    await do_lock(session, conversation_id)
+    await do_lock(session, workspace_id, conversation_id)
     position = await length(session, conversation_id) + 1
     await _do_put(session, workspace_id, conversation_id, position, message_id)
     return position
@@ -170,7 +174,7 @@ async def do_place_answer(
     move behind it, so that each is answered in its turn. When the message it answers was taken out, the answer goes
     where that stood.
     """
-    await do_lock(session, conversation_id)
+    await do_lock(session, workspace_id, conversation_id)
     asked = (
         await position_of(session, conversation_id, MessageId(answer.answers_id))
         if answer.answers_id
@@ -185,7 +189,9 @@ async def do_place_answer(
         .where(EntryRow.conversation_id == conversation_id, EntryRow.position == asked + 1)
     )
     if replaces and following is not None and following.answers_id == answer.answers_id:
-        await do_replace(session, conversation_id, MessageId(following.id), MessageId(answer.id))
+        await do_replace(
+            session, workspace_id, conversation_id, MessageId(following.id), MessageId(answer.id)
+        )
         return asked + 1
     behind = await _last_of_request(session, conversation_id, answer.answers_id or "") or asked
     return await _do_insert(session, workspace_id, conversation_id, behind, MessageId(answer.id))
@@ -234,9 +240,14 @@ async def _last_of_request(
 
 
 async def do_replace(
-    session: AsyncSession, conversation_id: ConversationId, old_id: MessageId, new_id: MessageId
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    conversation_id: ConversationId,
+    old_id: MessageId,
+    new_id: MessageId,
 ) -> bool:
     """Put one message in another's place; False when the other does not stand in this conversation."""
+    await do_lock(session, workspace_id, conversation_id)
     changed = await session.execute(
         update(EntryRow)
         .where(EntryRow.conversation_id == conversation_id, EntryRow.message_id == old_id)
@@ -245,9 +256,11 @@ async def do_replace(
     return bool(changed.rowcount)  # type: ignore[attr-defined]
 
 
-async def do_remove(session: AsyncSession, conversation_id: ConversationId, message_id: MessageId) -> bool:
+async def do_remove(
+    session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId, message_id: MessageId
+) -> bool:
     """Take a message out and close the gap; False when it does not stand in this conversation."""
-    await do_lock(session, conversation_id)
+    await do_lock(session, workspace_id, conversation_id)
     position = await session.scalar(
         select(EntryRow.position).where(
             EntryRow.conversation_id == conversation_id, EntryRow.message_id == message_id

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.commands.answer import answer_again
@@ -151,6 +151,8 @@ class Threads:
     max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    # Every example goes through the whole product; the operations are few enough to be read as they are.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 @given(operations=OPERATIONS)
 async def test_each_thread_is_sent_and_shows_its_own_words_and_no_other(

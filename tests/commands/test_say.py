@@ -42,6 +42,7 @@ async def test_a_first_message_begins_a_thread_and_is_answered(world: World) -> 
         ButtonAction.BRANCH,
         ButtonAction.RETRY,
         ButtonAction.OTHER_MODEL,
+        ButtonAction.SAVE,
         ButtonAction.SHOW_INPUT,
     ]
     (posted,) = world.poster.posts.values()

@@ -122,7 +122,7 @@ async def edit(here: Ground, root_id: MessageId, words: str) -> None:
         assert entry
         new = replace(entry.message, id=MessageId(here.id()), text=words)
         await do_add_message(session, here.workspace_id, new, root_id=root_id)
-        assert await do_replace(session, here.line.id, entry.message.id, new.id)
+        assert await do_replace(session, here.workspace_id, here.line.id, entry.message.id, new.id)
 
 
 async def remove(here: Ground, root_id: MessageId) -> None:
@@ -131,7 +131,7 @@ async def remove(here: Ground, root_id: MessageId) -> None:
         assert position
         entry = await entry_at(session, here.line.id, position)
         assert entry
-        assert await do_remove(session, here.line.id, entry.message.id)
+        assert await do_remove(session, here.workspace_id, here.line.id, entry.message.id)
 
 
 async def branch_words(here: Ground, upto: int) -> list[str]:
@@ -147,8 +147,10 @@ async def test_removing_or_replacing_what_does_not_stand_here_changes_nothing(gr
     await ground.say("one")
     elsewhere = await (await in_a_new_thread(ground)).say("two")
     async with ground.store.writing() as session:
-        assert not await do_remove(session, ground.line.id, elsewhere.id)
-        assert not await do_replace(session, ground.line.id, elsewhere.id, MessageId(ground.id()))
+        assert not await do_remove(session, ground.workspace_id, ground.line.id, elsewhere.id)
+        assert not await do_replace(
+            session, ground.workspace_id, ground.line.id, elsewhere.id, MessageId(ground.id())
+        )
     assert await ground.words() == ["one"]
 
 

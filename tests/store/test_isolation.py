@@ -1,0 +1,276 @@
+"""Tenants are apart in every query: ids of another workspace find nothing and change nothing (spec §13)."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError, NoResultFound
+
+import core.store
+from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
+from core.ports import PostRef
+from core.store.artifact import NewVersion, do_save
+from core.store.audit import do_audit, do_notice
+from core.store.claim import claim, settle
+from core.store.database import Store
+from core.store.high_water import do_raise_high_water
+from core.store.installation import Sealed, do_install
+from core.store.message import do_add_message, do_keep_file, find_message
+from core.store.post import do_remember_post
+from core.store.step import Step, do_begin_step, do_end_step
+from core.store.tables import Row
+from core.store.workspace import do_add_channel, do_add_workspace
+from tests.product import SteppingClock
+from tests.store.ground import Ground, a_line, prepare
+
+Function = Callable[..., Awaitable[Any]]
+
+WITHOUT_WORKSPACE = {
+    # What they are given was found with a workspace, and names it or stands in it.
+    "artifact.do_add_version",
+    "message.entries_between",
+    "message.entry_at",
+    "message.latest_version",
+    "message.length",
+    "message.position_of",
+    "message.read_window",
+    "message.with_attachments",
+    "page.load_branch_header",
+    "page.read_stretch",
+    "run.do_add_run",
+    "thread.chain",
+    "thread.count_branches",
+    "thread.do_add_thread",
+    "thread.do_branch",
+    "turn.load_turn",
+    # How a workspace itself is found or begun.
+    "workspace.do_add_workspace",
+    "workspace.find_workspace",
+    # For schedules, the operator's own commands, and what belongs to an installation.
+    "high_water.command_hash",
+    "high_water.do_note_command_hash",
+    "installation.all_installations",
+    "installation.find_installation",
+    "run.left_behind",
+    "thread.thread_anywhere",
+    "workspace.all_workspaces",
+    "workspace.workspace_anywhere",
+}
+"""Public functions that take no workspace, each group with its reason."""
+
+OWN = {"workspace.external_id_of"}
+"""Readers that always find something: what belongs to the asking workspace."""
+
+EMPTY_HERE = {"step.steps_said", "message.answer_of", "receipt.receipt_of_answer", "message.models_of_thread"}
+"""Readers of answers, of which the victim has none."""
+
+NOTHING: tuple[Any, ...] = (None, [], {}, (), 0.0, False)
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    """Every public function of the store that speaks to the database."""
+    for module in pkgutil.iter_modules(core.store.__path__):
+        if module.name in {"database", "migrations", "tables"}:
+            continue
+        found = importlib.import_module(f"core.store.{module.name}")
+        for name, each in vars(found).items():
+            own = inspect.iscoroutinefunction(each) and each.__module__ == found.__name__
+            if own and not name.startswith("_"):
+                yield f"{module.name}.{name}", each
+
+
+FUNCTIONS = dict(functions())
+TENANTS = {n: f for n, f in FUNCTIONS.items() if "workspace_id" in inspect.signature(f).parameters}
+
+
+@dataclass
+class Victim:
+    """A workspace with one of everything, and its ids under the names that the store's functions use."""
+
+    ground: Ground
+    values: dict[str, Any]
+
+
+async def victim(store: Store) -> Victim:
+    ground = await prepare(store)
+    clock, thread, workspace_id = ground.clock, ground.thread, ground.workspace_id
+    message = await ground.say("secret words")
+    run = await ground.add_run(message)
+    receipt = await ground.add_receipt(run, message)
+    ref = PostRef(place=thread.place, ids=("post-1",))
+    step = Step(run_id=run.id, step="answer", ordinal=1, model="alpha", line="main", status="running")
+    new = NewVersion(text="secret draft", author=message.author, reason="secret reason")
+    sealed = Sealed(token="secret token", refresh_token="", expires_at=None)
+    spare = ground.message("secret words that stand nowhere")
+    async with store.writing() as session:
+        await do_keep_file(session, workspace_id, "f" * 64, b"secret bytes")
+        await do_notice(session, workspace_id, thread.id, "notice.branched", {"name": "secret"}, clock=clock)
+        await do_audit(
+            session, workspace_id, actor_id=None, action="branch", subject_id=thread.id, clock=clock
+        )
+        await claim(session, workspace_id, ("event-1",), clock)
+        await settle(session, workspace_id, ("event-1",), {"secret": "result"})
+        await do_begin_step(session, workspace_id, step)
+        await do_end_step(session, workspace_id, replace(step, status="done", receipt_id=receipt.id))
+        await do_remember_post(session, workspace_id, ref, thread_id=thread.id, run_id=run.id, step="answer")
+        await do_install(session, workspace_id, details={}, sealed=sealed, installed_by="U1", now=clock.now())
+        await do_raise_high_water(session, workspace_id, source="channel", mark="secret mark", clock=clock)
+        await do_add_channel(
+            session,
+            workspace_id,
+            external_id="C9",
+            name="secret channel",
+            visibility="public",
+            members=(ground.person_id,),
+            clock=clock,
+        )
+        version = await do_save(session, workspace_id, thread.id, name="secret name", new=new, clock=clock)
+        await do_add_message(session, workspace_id, spare)
+        row = await find_message(session, workspace_id, spare.id)
+    later = clock.now() + timedelta(days=1)
+    return Victim(
+        ground,
+        {
+            "action": "forged",
+            "actor_id": None,
+            "answer": row,
+            "artifact_id": version.artifact_id,
+            "before": later,
+            "by": "model",
+            "channel": "C1",
+            "channels": ["C1"],
+            "clock": clock,
+            "conversation": a_line(clock, thread, "another"),
+            "conversation_id": ground.line.id,
+            "data": b"forged bytes",
+            "details": {},
+            "external_id": message.external_id,
+            "failure": None,
+            "fields": {},
+            "installed_by": "U9",
+            "key": "notice.branched",
+            "keys": ("event-1",),
+            "kind": "text",
+            "line": "main",
+            "locale": "en",
+            "mark": "forged mark",
+            "members": (),
+            "message": replace(message, id=MessageId(clock.new_id()), text="forged"),
+            "message_id": message.id,
+            "message_ids": [message.id],
+            "name": "secret name",
+            "new": replace(new, text="forged"),
+            "new_id": spare.id,
+            "now": later,
+            "old_id": message.id,
+            "person_external_id": "U1",
+            "person_id": ground.person_id,
+            "place": thread.place,
+            "platform": "test",
+            "receipt": replace(receipt, id=ReceiptId(clock.new_id()), step="forged"),
+            "receipt_id": receipt.id,
+            "receipt_ids": [receipt.id],
+            "ref": ref,
+            "replaces": True,
+            "request_ids": [message.id],
+            "result": {"forged": "result"},
+            "run_id": run.id,
+            "run_ids": [run.id],
+            "sealed": replace(sealed, token="forged"),
+            "setup": {"forged": "setup"},
+            "sha256": "f" * 64,
+            "since": clock.now() - timedelta(days=1),
+            "source": "channel",
+            "status": "failed",
+            "step": "answer",
+            "subject_id": thread.id,
+            "target": thread.id,
+            "thread_id": thread.id,
+            "title": "forged",
+            "until": later,
+            "visibility": "public",
+            # The same name means something else to these.
+            "artifact.do_copy_artifacts.source": thread.id,
+            "message.do_append.message_id": spare.id,
+            "post.find_post.external_id": "post-1",
+            "step.do_begin_step.step": replace(step, step="forged"),
+            "step.do_end_step.step": replace(step, status="failed"),
+            "step.steps_said.before": RunId("ffffffff"),
+            "workspace.find_person.external_id": "U1",
+        },
+    )
+
+
+def arguments(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The victim's values for the required parameters of a function."""
+    wanted = [
+        parameter.name
+        for parameter in inspect.signature(TENANTS[name]).parameters.values()
+        if parameter.name not in {"session", "workspace_id"} and parameter.default is parameter.empty
+    ]
+    return {each: values.get(f"{name}.{each}", values[each]) for each in wanted}
+
+
+async def theirs(session: Any, workspace_id: str) -> dict[str, list[Any]]:
+    """All rows of a workspace, and what stands in its conversations, whoever put it there."""
+    session.expire_all()
+    found: dict[str, list[Any]] = {}
+    for table in Row.metadata.sorted_tables:
+        if "workspace_id" in table.c:
+            query = select(table).where(table.c.workspace_id == workspace_id)
+            found[table.name] = sorted((tuple(row) for row in await session.execute(query)), key=repr)
+    entry, conversation = Row.metadata.tables["entry"], Row.metadata.tables["conversation"]
+    standing = (
+        select(entry)
+        .join(conversation, conversation.c.id == entry.c.conversation_id)
+        .where(conversation.c.workspace_id == workspace_id)
+    )
+    found["standing"] = sorted((tuple(row) for row in await session.execute(standing)), key=repr)
+    return found
+
+
+def writes(name: str) -> bool:
+    return name.partition(".")[2].startswith(("do_", "claim", "settle"))
+
+
+async def test_ids_of_another_workspace_find_nothing_and_change_nothing(sqlite_store: Store) -> None:
+    clock = SteppingClock()
+    async with sqlite_store.writing() as session:
+        row = await do_add_workspace(session, platform="test", external_id="W2", name="Others", clock=clock)
+        other = WorkspaceId(row.id)
+    target = await victim(sqlite_store)
+    for name, function in TENANTS.items():
+        given = arguments(name, target.values)
+        async with sqlite_store._write_session() as session:
+            before = await theirs(session, target.ground.workspace_id)
+            assert before["standing"]
+            result: Any = None
+            # A foreign id may also be refused outright.
+            with suppress(NoResultFound, LookupError, IntegrityError):
+                async with session.begin_nested():
+                    result = await function(session, other, **given)
+            assert await theirs(session, target.ground.workspace_id) == before, name
+            if not writes(name):
+                assert result in NOTHING or name in OWN, (name, result)
+            await session.rollback()
+
+
+async def test_the_same_ids_find_something_in_their_own_workspace(sqlite_store: Store) -> None:
+    """Otherwise the test above could pass because of what it asks for."""
+    target = await victim(sqlite_store)
+    for name, function in TENANTS.items():
+        if writes(name):
+            continue
+        async with sqlite_store.reading() as session:
+            result = await function(session, target.ground.workspace_id, **arguments(name, target.values))
+        assert result not in NOTHING or name in EMPTY_HERE, name
+
+
+def test_every_function_of_the_store_takes_a_workspace_or_has_a_reason_not_to() -> None:
+    assert FUNCTIONS.keys() - TENANTS.keys() == WITHOUT_WORKSPACE
