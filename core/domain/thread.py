@@ -64,6 +64,8 @@ class Thread:
     created_at: datetime
     setup: Mapping[str, Any] = field(default_factory=dict)
     """What its mode was started with; empty for Chat."""
+    source_thread_id: ThreadId | None = None
+    """The thread it was handed over from; never a parent (spec §2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

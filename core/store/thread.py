@@ -34,6 +34,7 @@ def to_thread(row: ThreadRow) -> Thread:
         status=Status(row.status),
         created_at=row.created_at,
         setup=row.setup,
+        source_thread_id=ThreadId(row.source_thread_id) if row.source_thread_id else None,
     )
 
 
@@ -94,6 +95,7 @@ async def do_add_thread(session: AsyncSession, thread: Thread) -> bool:
             branch_reason=thread.branch_reason,
             status=thread.status.value,
             setup=dict(thread.setup),
+            source_thread_id=thread.source_thread_id,
             created_at=thread.created_at,
         )
     )
