@@ -11,11 +11,13 @@ from bot.console.assets import Assets
 from bot.console.events import stream
 from bot.console.feed import Feed
 from bot.console.form import Forms, Outcome
+from bot.console.opening import Wish, wish_of
 from bot.console.page import Pages
 from bot.console.parse import (
     Form,
     Typed,
     accepted_language,
+    attachment,
     event_key_of,
     local_path,
     position_of,
@@ -23,11 +25,13 @@ from bot.console.parse import (
 )
 from bot.console.render import Renderer
 from bot.console.upload import read_form
-from bot.console.visit import Visit, Visits, choose
+from bot.console.visit import Visit, Visits, choose, forget_flash, remember_flash
 from core import i18n
+from core.commands.artifact import show_artifact
 from core.commands.care import Format, export_thread
 from core.commands.services import Services
 from core.domain.errors import Refusal, StoreUnavailable
+from core.domain.view import EstimateView
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,10 @@ Act = Callable[[Visit, Form, web.Request], Awaitable[Outcome]]
 Redraw = Callable[[Visit, Form, Typed, str, web.Request], Awaitable[str]]
 """Draws the page of a refused form again, with what was typed and why it was refused."""
 
+DrawSheet = Callable[..., Awaitable[str]] | None
+"""Draws the sheet of a form about a thread; None for one that is a mere button on the thread's page."""
+
+DOWNLOADS: Final = {"md": ("md", "text/markdown"), "txt": ("txt", "text/plain")}
 EXPORTS: Final[dict[str, Format]] = {"markdown": "markdown", "json": "json"}
 NOT_FOUND: Final = 404
 UNPROCESSABLE: Final = 422
@@ -60,6 +68,7 @@ class Console:
             web.get("/static/{name}", self._assets.serve),
             web.get("/events", self._edge(self._events)),
             web.get("/t/{thread}/export", self._edge(self._export)),
+            web.get("/t/{thread}/artifact/download", self._edge(self._download)),
             *self._page_routes(),
             *self._form_routes(),
             web.get("/{anything:.*}", self._edge(self._nothing)),
@@ -87,6 +96,21 @@ class Console:
             "/t/{thread}/other": lambda visit, request: pages.other_model(
                 visit, _thread(request), typed=_asked(request)
             ),
+            "/t/{thread}/join": lambda visit, request: pages.join(visit, _thread(request)),
+            "/t/{thread}/review": lambda visit, request: pages.review(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/save": lambda visit, request: pages.save(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/artifacts": lambda visit, request: pages.artifacts(visit, _thread(request)),
+            "/t/{thread}/artifact": lambda visit, request: pages.artifact(
+                visit, _thread(request), request.query.get("name", ""), request.query.get("version", "")
+            ),
+            "/t/{thread}/artifact/edit": lambda visit, request: pages.edit_artifact(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/start": lambda visit, request: pages.start(visit, wish_of(request.query)),
             "/tree": lambda visit, request: pages.tree(visit, request.query.get("thread", "")),
             "/receipts/{receipt}": lambda visit, request: pages.receipt(visit, _named(request, "receipt")),
             "/models": lambda visit, _: pages.models(visit),
@@ -114,8 +138,17 @@ class Console:
         def start(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
             return pages.refused(visit, error=error, way_out=local_path(form["back"]))
 
+        def mode_form(
+            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
+        ) -> Awaitable[str]:
+            return pages.start(visit, wish_of(form.fields, event_key=typed.event_key), error=error)
+
         table: dict[str, tuple[Act, Redraw]] = {
             "/say": (lambda visit, form, _: forms.say(visit, form), composer),
+            "/start": (lambda visit, form, _: forms.fill_in(form), composer),
+            "/start/check": (lambda visit, form, _: forms.check(visit, form), mode_form),
+            "/start/go": (lambda visit, form, _: forms.start(visit, form), mode_form),
+            **self._answer_forms(),
             "/t/{thread}/branch": (
                 lambda visit, form, request: forms.branch(visit, form, _thread(request)),
                 lambda visit, form, typed, error, request: pages.branch(
@@ -156,9 +189,38 @@ class Console:
         }
         return [web.post(path, self._edge(self._form(act, redraw))) for path, (act, redraw) in table.items()]
 
+    def _answer_forms(self) -> dict[str, tuple[Act, Redraw]]:
+        """The forms about answers of several models and about artifacts."""
+        forms, pages = self._forms, self._pages
+        acts: dict[str, tuple[Callable[[Visit, Form, str], Awaitable[Outcome]], DrawSheet]] = {
+            "compare_answers": (forms.compare_answers, None),
+            "vote": (forms.vote, None),
+            "reveal": (forms.reveal, None),
+            "join": (forms.join, pages.join),
+            "review": (forms.review, pages.review),
+            "save": (forms.save, pages.save),
+            "artifact/edit": (forms.edit_artifact, pages.edit_artifact),
+        }
+
+        def act(carry_out: Callable[[Visit, Form, str], Awaitable[Outcome]]) -> Act:
+            return lambda visit, form, request: carry_out(visit, form, _thread(request))
+
+        def redraw(sheet: DrawSheet) -> Redraw:
+            async def draw(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> str:
+                if sheet is None:
+                    return await pages.thread(visit, _thread(request), error=error)
+                return await sheet(visit, _thread(request), typed=typed, error=error)
+
+            return draw
+
+        return {f"/t/{{thread}}/{path}": (act(do), redraw(sheet)) for path, (do, sheet) in acts.items()}
+
     def _page(self, draw: Draw) -> Callable[[Visit, web.Request], Awaitable[web.StreamResponse]]:
         async def answer(visit: Visit, request: web.Request) -> web.StreamResponse:
-            return _html(await draw(visit, request))
+            response = _html(await draw(visit, request))
+            if visit.flash and not visit.fragment:
+                forget_flash(response)
+            return response
 
         return answer
 
@@ -185,20 +247,37 @@ class Console:
                     return web.json_response({"error": error, "key": key}, status=status)
                 page = await redraw(visit, form, typed_again(form, event_key=key), error, request)
                 return _html(page, status=status)
-            return self._carried_out(visit, outcome)
+            return await self._carried_out(visit, outcome)
 
         return answer
 
-    def _carried_out(self, visit: Visit, outcome: Outcome) -> web.StreamResponse:
+    async def _carried_out(self, visit: Visit, outcome: Outcome) -> web.StreamResponse:
+        key = self._services.clock.new_id()
+        if outcome.wish is not None:
+            page = await self._wished(visit, outcome.wish, outcome.confirm)
+            return web.json_response({"html": page, "key": key}) if visit.fragment else _html(page)
         response: web.StreamResponse
         if visit.fragment:
-            key = self._services.clock.new_id()
-            response = web.json_response({"location": outcome.location, "panel": outcome.panel, "key": key})
+            response = web.json_response(
+                {
+                    "location": outcome.location,
+                    "panel": outcome.panel,
+                    "flash": outcome.flash,
+                    "key": key,
+                }
+            )
         else:
             response = web.Response(status=303, headers={"Location": outcome.location})
+            if outcome.flash:
+                remember_flash(response, outcome.flash)
         if outcome.person:
             choose(response, outcome.person)
         return response
+
+    async def _wished(self, visit: Visit, wish: Wish, estimate: EstimateView | None) -> str:
+        if estimate is None:
+            return await self._pages.start(visit, wish)
+        return await self._pages.confirm(visit, wish, estimate)
 
     def _edge(self, answer: Callable[[Visit, web.Request], Awaitable[web.StreamResponse]]) -> Handler:
         """The outermost handler of a route: whoever asks always gets a sentence, never a stack trace."""
@@ -252,6 +331,20 @@ class Console:
             body=file.text.encode(), content_type=file.media_type, charset="utf-8", headers=disposition
         )
 
+    async def _download(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        query = request.query
+        number = position_of(query.get("version", ""))
+        shown = await show_artifact(
+            self._services, visit.actor, _thread(request), query.get("name", ""), number=number
+        )
+        suffix, media_type = DOWNLOADS.get(query.get("as", ""), DOWNLOADS["md"])
+        headers = {
+            "Content-Disposition": attachment(f"{shown.artifact.name} v{shown.version.number}", suffix)
+        }
+        return web.Response(
+            body=shown.text.encode(), content_type=media_type, charset="utf-8", headers=headers
+        )
+
 
 def _html(page: str, *, status: int = 200) -> web.Response:
     return web.Response(text=page, content_type="text/html", status=status)
@@ -267,7 +360,11 @@ def _thread(request: web.Request) -> str:
 
 def _asked(request: web.Request) -> Typed:
     """The fields that a link to a form fills in."""
-    at = request.query.get("at", "")
+    query = request.query
     return Typed(
-        message=request.query.get("message", ""), at=at, position=at, ref=request.query.get("ref", "")
+        message=query.get("message", ""),
+        at=query.get("at", ""),
+        position=query.get("at", ""),
+        ref=query.get("ref", ""),
+        name=query.get("name", ""),
     )

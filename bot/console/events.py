@@ -25,9 +25,9 @@ def line_of(event: FeedEvent) -> bytes:
     """An event in the form of an event stream."""
     match event:
         case TextWritten():
-            return _line("text", run=event.run_id, fresh=event.fresh, text=event.text)
+            return _line("text", card=event.card, fresh=event.fresh, text=event.text)
         case WritingEnded():
-            return _line("end", run=event.run_id)
+            return _line("end", card=event.card)
         case ThreadChanged():
             return _line("thread")
         case TreeChanged():

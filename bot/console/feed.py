@@ -10,24 +10,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-MAX_RUNS: Final = 200
-"""Running answers of a thread, and threads with some, whose text is kept for pages that open in between."""
+MAX_CARDS: Final = 200
+"""Answers of a thread being written, and threads with some, whose text is kept for pages that open in between."""
 
 MAX_SUBSCRIPTIONS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextWritten:
-    """Text of an answer being written: the whole when `fresh`, otherwise what follows the last one sent."""
+    """Text of an answer being written: the whole when `fresh`, otherwise what follows the last one sent.
 
-    run_id: str
+    `card` is the id of the answer's entry on the page.
+    """
+
+    card: str
     fresh: bool
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingEnded:
-    run_id: str
+    card: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +73,17 @@ class Subscription:
 
     def _take(self) -> Iterator[FeedEvent]:
         texts, self._texts = self._texts, {}
-        for run_id, text in texts.items():
-            sent = self._sent.get(run_id)
+        for card, text in texts.items():
+            sent = self._sent.get(card)
             fresh = sent is None or not text.startswith(sent)
-            self._sent[run_id] = text
+            self._sent[card] = text
             piece = text if fresh else text[len(sent or "") :]
             if fresh or piece:
-                yield TextWritten(run_id=run_id, fresh=fresh, text=piece)
+                yield TextWritten(card=card, fresh=fresh, text=piece)
         ended, self._ended = self._ended, {}
-        for run_id in ended:
-            self._sent.pop(run_id, None)
-            yield WritingEnded(run_id=run_id)
+        for card in ended:
+            self._sent.pop(card, None)
+            yield WritingEnded(card=card)
         if self._thread:
             self._thread = False
             yield ThreadChanged()
@@ -88,15 +91,15 @@ class Subscription:
             self._tree = False
             yield TreeChanged()
 
-    def written(self, run_id: str, text: str) -> None:
-        if len(self._texts) < MAX_RUNS or run_id in self._texts:
-            self._texts[run_id] = text
+    def written(self, card: str, text: str) -> None:
+        if len(self._texts) < MAX_CARDS or card in self._texts:
+            self._texts[card] = text
         self._wake.set()
 
-    def ended(self, run_id: str) -> None:
-        self._texts.pop(run_id, None)
-        if len(self._ended) < MAX_RUNS:
-            self._ended[run_id] = None
+    def ended(self, card: str) -> None:
+        self._texts.pop(card, None)
+        if len(self._ended) < MAX_CARDS:
+            self._ended[card] = None
         self._wake.set()
 
     def changed(self, *, own_thread: bool) -> None:
@@ -127,8 +130,8 @@ class Feed:
         if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
             raise FeedFull
         subscription = Subscription(thread_id)
-        for run_id, text in self._writing.get(thread_id, {}).items():
-            subscription.written(run_id, text)
+        for card, text in self._writing.get(thread_id, {}).items():
+            subscription.written(card, text)
         if self._closed:
             subscription.close()
         self._subscriptions.add(subscription)
@@ -137,24 +140,24 @@ class Feed:
         finally:
             self._subscriptions.discard(subscription)
 
-    def tell_text(self, thread_id: str, run_id: str, text: str) -> None:
+    def tell_text(self, thread_id: str, card: str, text: str) -> None:
         """An answer of the thread is written as far as `text`."""
-        self._writing.setdefault(thread_id, {})[run_id] = text
-        # A run that another process takes over never ends here.
+        self._writing.setdefault(thread_id, {})[card] = text
+        # An answer that another process takes over never ends here.
         for held in (self._writing[thread_id], self._writing):
-            if len(held) > MAX_RUNS:
+            if len(held) > MAX_CARDS:
                 del held[next(iter(held))]
         for subscription in self._of(thread_id):
-            subscription.written(run_id, text)
+            subscription.written(card, text)
 
-    def tell_end(self, thread_id: str, run_id: str) -> None:
+    def tell_end(self, thread_id: str, card: str) -> None:
         """An answer is complete, and its final form is in the store."""
         writing = self._writing.get(thread_id, {})
-        writing.pop(run_id, None)
+        writing.pop(card, None)
         if not writing:
             self._writing.pop(thread_id, None)
         for subscription in self._of(thread_id):
-            subscription.ended(run_id)
+            subscription.ended(card)
         self.tell_change(thread_id)
 
     def tell_change(self, thread_id: str) -> None:

@@ -1,23 +1,40 @@
 """What a person does on the page: each form becomes one core command."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
+from urllib.parse import urlencode
 
 from bot.console.feed import Feed
-from bot.console.page import last_answer
-from bot.console.parse import Form, event_key_of, local_path, mentions_other, split_point
+from bot.console.opening import Wish, fields_of, setup_of, wish_of
+from bot.console.page import last_answer, last_offering
+from bot.console.parse import (
+    Form,
+    count_of,
+    event_key_of,
+    local_path,
+    mentions_other,
+    position_of,
+    split_point,
+)
 from bot.console.poster import PLATFORM
 from bot.console.visit import Visit, Visits, known_person
+from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
+from core.commands.artifact import edit_artifact, save_answer
 from core.commands.branch import BranchRequest, branch
+from core.commands.compare import compare_answers, join, reveal, vote
 from core.commands.message import delete_message, edit_message
+from core.commands.opening import estimate_start, usual_setup
+from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
 from core.commands.say import Said, say
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word, parse_command
 from core.commands.thread import rename, show_thread
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
-from core.domain.thread import Place
+from core.domain.review import MOST_REVIEWERS
+from core.domain.thread import Mode, Place
+from core.domain.view import AnswerView, ButtonAction, EstimateView
 
 COMMAND_CHARS: Final = 200
 
@@ -31,6 +48,12 @@ class Outcome:
     """The page's script shows it beside the thread in place of leaving the thread."""
     person: str = ""
     """The person who speaks from now on, when that changes."""
+    flash: str = ""
+    """A sentence about what was done, shown once where the person goes."""
+    wish: Wish | None = None
+    """Nothing was done yet: this form of a mode is drawn in place of going anywhere."""
+    confirm: EstimateView | None = None
+    """Beside `wish`: what it is expected to cost, to be confirmed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +89,95 @@ class Forms:
             ),
         )
         return self._changed(result.thread_id or "")
+
+    async def fill_in(self, form: Form) -> Outcome:
+        """The form of a mode, with what was typed for it so far."""
+        return Outcome(location="", wish=wish_of(form.fields))
+
+    async def check(self, visit: Visit, form: Form) -> Outcome:
+        """What a mode is expected to cost with this form; nothing starts before the person has seen it."""
+        wish = wish_of(form.fields)
+        estimate = estimate_start(self.services, visit.actor, wish.mode, setup_of(wish), wish.text)
+        return Outcome(location="", wish=wish, confirm=estimate)
+
+    async def start(self, visit: Visit, form: Form) -> Outcome:
+        """A new thread in another mode than Chat, after its estimate was shown."""
+        wish = wish_of(form.fields)
+        said = Said(
+            text=wish.text,
+            event_key=event_key_of(form),
+            external_id=event_key_of(form),
+            mentions_bot=True,
+            place=Place(platform=PLATFORM, channel=wish.channel, thread=""),
+            mode=wish.mode,
+            setup=setup_of(wish),
+            estimate_seen=True,
+        )
+        result = await say(self.services, visit.actor, said)
+        return self._changed(result.thread_id or "")
+
+    async def compare_answers(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        await compare_answers(self.services, visit.actor, form["ref"], event_key=event_key_of(form))
+        return self._done(visit, thread_id, "answer.compare_answers")
+
+    async def vote(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        await vote(self.services, visit.actor, form["ref"], event_key=event_key_of(form))
+        return self._done(visit, thread_id, "answer.vote")
+
+    async def reveal(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        await reveal(self.services, visit.actor, thread_id, event_key=event_key_of(form))
+        return self._done(visit, thread_id, "answer.reveal")
+
+    async def join(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        await join(self.services, visit.actor, thread_id, form["model"], event_key=event_key_of(form))
+        return self._done(visit, thread_id, "console.joined", model=form["model"])
+
+    async def review(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        """A Cross Review of the answers that were ticked, in the order in which they stand."""
+        request = ReviewRequest(
+            answers=tuple(name.removeprefix("pick.") for name in form.fields if name.startswith("pick.")),
+            reviewers=count_of(
+                form["count"], "reviewers", least=1, most=MOST_REVIEWERS, default=DEFAULT_REVIEWERS
+            ),
+            focus=form["focus"],
+        )
+        started = await cross_review(self.services, visit.actor, request, event_key=event_key_of(form))
+        done = self._done(visit, thread_id, "answer.review", reviewers=", ".join(started.reviewers))
+        if len(started.reviewers) >= started.asked:
+            return done
+        fewer = i18n.text(
+            visit.reader.locale,
+            "mode_notice.fewer_reviewers",
+            had=len(started.reviewers),
+            asked=started.asked,
+        )
+        return replace(done, flash=f"{done.flash} {fewer}")
+
+    async def save(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        name = await save_answer(
+            self.services,
+            visit.actor,
+            form["ref"],
+            form["name"],
+            event_key=event_key_of(form),
+            as_version=bool(form["as_version"]),
+        )
+        return self._done(visit, thread_id, "answer.save", name=name)
+
+    async def edit_artifact(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        """A person's version of an artifact."""
+        number = await edit_artifact(
+            self.services,
+            visit.actor,
+            thread_id,
+            form["name"],
+            form["text"],
+            base=position_of(form["base"]) or 0,
+            reason=form["reason"],
+            event_key=event_key_of(form),
+        )
+        done = self._done(visit, thread_id, "console.version_saved", number=number)
+        return replace(done, location=f"/t/{thread_id}/artifact?{urlencode({'name': form['name']})}")
 
     async def branch(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         message_id, position = split_point(form)
@@ -131,6 +243,9 @@ class Forms:
         self.feed.tell_change(thread_id)
         return Outcome(location=f"/t/{thread_id}")
 
+    def _done(self, visit: Visit, thread_id: str, key: str, **fields: str | int) -> Outcome:
+        return replace(self._changed(thread_id), flash=i18n.text(visit.reader.locale, key, **fields))
+
     async def _command(self, visit: Visit, form: Form, text: str) -> Outcome:
         command = parse_command(text)
         if command is None:
@@ -140,12 +255,48 @@ class Forms:
                 return Outcome(location=f"/c/{form['channel']}" if form["channel"] else "/")
             case Word.MODELS | Word.USAGE | Word.HELP:
                 return Outcome(location=f"/{command.word.value}", panel=True)
-            case Word.BRANCH | Word.RETRY | Word.STOP | Word.INPUT | Word.RENAME:
+            case Word.COMPARE | Word.DEBATE | Word.CODRAFT | Word.WORKFLOW:
+                return self._begin(visit, form, command)
+            case (
+                Word.BRANCH
+                | Word.RETRY
+                | Word.STOP
+                | Word.INPUT
+                | Word.RENAME
+                | Word.REVIEW
+                | Word.SAVE
+                | Word.ARTIFACTS
+            ):
                 if not form["thread_id"]:
                     raise Refusal("command_needs_thread", command=f"/{command.word.value}")
                 return await self._thread_command(visit, form, command, ThreadId(form["thread_id"]))
             case _:
                 assert_never(command.word)
+
+    def _begin(self, visit: Visit, form: Form, command: TextCommand) -> Outcome:
+        """A mode with its defaults: the estimate where a question was typed, the empty form otherwise."""
+        if form["thread_id"]:
+            raise Refusal("command_needs_channel", command=f"/{command.word.value}")
+        mode, text, named = Mode(command.word.value), command.rest, {}
+        if mode is Mode.WORKFLOW and text:
+            name, _, text = text.partition(" ")
+            named = {"workflow": name}
+        usual = fields_of(mode, usual_setup(self.services, visit.actor, mode))
+        wish = Wish(
+            mode=mode,
+            channel=form["channel"],
+            event_key=event_key_of(form),
+            fields={**usual, **named, "text": text.strip()},
+        )
+        if not wish.text:
+            return Outcome(location="", wish=wish)
+        estimate = estimate_start(self.services, visit.actor, mode, setup_of(wish), wish.text)
+        return Outcome(location="", wish=wish, confirm=estimate)
+
+    def _sheet(self, thread_id: ThreadId, command: TextCommand, answer: AnswerView) -> Outcome:
+        """The form that a command opens for an answer."""
+        query = urlencode({"ref": answer.message_id or "", "name": command.rest})
+        return Outcome(location=f"/t/{thread_id}/{command.word.value}?{query}", panel=True)
 
     async def _thread_command(
         self, visit: Visit, form: Form, command: TextCommand, thread_id: ThreadId
@@ -155,16 +306,23 @@ class Forms:
             made = await branch(self.services, visit.actor, request, event_key=event_key_of(form))
             self.feed.tell_change(thread_id)
             return Outcome(location=f"/t/{made.id}#h-{made.id}")
+        if command.word is Word.ARTIFACTS:
+            return Outcome(location=f"/t/{thread_id}/artifacts", panel=True)
         if command.word is Word.STOP:
             await stop(self.services, visit.actor, thread_id=thread_id)
         elif command.word is Word.RENAME:
             await rename(self.services, visit.actor, thread_id, command.rest)
         else:
-            answer = last_answer(await show_thread(self.services, visit.actor, thread_id))
+            page = await show_thread(self.services, visit.actor, thread_id)
+            if command.word is Word.REVIEW:
+                return self._sheet(thread_id, command, last_offering(page, ButtonAction.REVIEW))
+            answer = last_answer(page)
             if command.word is Word.INPUT:
                 if answer.receipt_id is None:
                     raise Refusal("receipt_not_found")
                 return Outcome(location=f"/receipts/{answer.receipt_id}", panel=True)
+            if command.word is Word.SAVE:
+                return self._sheet(thread_id, command, answer)
             await answer_again(
                 self.services,
                 visit.actor,

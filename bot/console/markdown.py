@@ -21,6 +21,9 @@ LANGUAGE: Final = re.compile(r"[\w+#.-]{1,24}")
 DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Unicode's explicit directional formatting characters (Unicode 16, annex 9, table 2)."""
 
+DIFF_LINES: Final = {"+": "added", "-": "removed", "@": "hunk"}
+"""What a line of a difference is, by its first character."""
+
 CACHED_TEXTS: Final = 512
 HEADING_SHIFT: Final = 2
 """A page has h1 and h2 of its own; a heading inside a message starts at h3."""
@@ -56,10 +59,11 @@ class SafeHtml(RendererHTML):
         return self._code(tokens[idx].content, "")
 
     def _code(self, content: str, language: str) -> str:
+        shown = _diff(content) if language == "diff" else visible(content)
         return (
             f'<figure class="code"><figcaption><span>{visible(language)}</span>'
             f'<button type="button" class="quiet" data-copy>{escape(self.copy_label)}</button></figcaption>'
-            f'<pre tabindex="0"><code>{visible(content)}</code></pre></figure>\n'
+            f'<pre tabindex="0"><code>{shown}</code></pre></figure>\n'
         )
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
@@ -94,6 +98,14 @@ class SafeHtml(RendererHTML):
 
     td_open = _cell
     th_open = _cell
+
+
+def _diff(content: str) -> Markup:
+    """The lines of a difference, each with a class for what it is; the text stays what it was."""
+    return Markup("").join(
+        Markup('<span class="{}">{}</span>').format(DIFF_LINES.get(line[:1], "same"), visible(line))
+        for line in content.splitlines(keepends=True)
+    )
 
 
 def _heading(token: Token) -> str:

@@ -7,19 +7,48 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from bot.console.opening import SEATS, SLOTS, STARTED_BY_FORM, Wish, fields_of, setup_of
 from bot.console.parse import COMMANDS, Typed, position_of
 from bot.console.poster import PLATFORM
 from bot.console.render import Renderer
 from bot.console.visit import Visit
+from core.commands.artifact import list_saved, show_artifact
 from core.commands.model import list_models, show_usage
+from core.commands.opening import usual_setup
 from core.commands.receipt import show_ai_input
+from core.commands.review import DEFAULT_REVIEWERS
 from core.commands.services import Services
 from core.commands.thread import list_channels, show_thread
+from core.domain import codraft, compare, debate
+from core.domain.artifact import diff
+from core.domain.debate import DebateRole
 from core.domain.errors import Refusal
-from core.domain.view import AnswerView, ChannelItem, MessageView, Quote, ThreadItem, ThreadPage
+from core.domain.review import MOST_REVIEWERS
+from core.domain.thread import Mode
+from core.domain.view import (
+    AnswerView,
+    ButtonAction,
+    ChannelItem,
+    EstimateView,
+    MessageView,
+    Quote,
+    ThreadItem,
+    ThreadPage,
+)
+from core.domain.workflow import Workflow
 
 QUOTE_CHARS: Final = 300
 NOTHING: Final = Typed()
+START_LIMITS: Final[dict[str, Any]] = {
+    "slots": SLOTS,
+    "seats": SEATS,
+    "roles": tuple(role.value for role in DebateRole),
+    "most_times": compare.MOST_MODELS,
+    "least_rebuttals": debate.LEAST_REBUTTALS,
+    "most_rebuttals": debate.MOST_REBUTTALS,
+    "least_passes": codraft.LEAST_PASSES,
+    "most_passes": codraft.MOST_PASSES,
+}
 UsageBy = Literal["day", "model", "person"]
 USAGE_BY: Final[dict[str, UsageBy]] = {"day": "day", "model": "model", "person": "person"}
 
@@ -50,6 +79,7 @@ class Pages:
             **_composer("channel", channel.external_id if channel else "", typed, error),
             here_channel=channel,
             models=models,
+            modes=STARTED_BY_FORM,
             demo_only=bool(models) and all(one.demo for one in models),
             placeholder=self._text(visit, "placeholder_new", channel=channel.name if channel else ""),
         )
@@ -65,22 +95,78 @@ class Pages:
     ) -> str:
         """A thread with its newest messages, or those before a position."""
         page = await show_thread(self.services, visit.actor, thread_id, before=before)
+        saved = await list_saved(self.services, visit.actor, thread_id)
         channels = await list_channels(self.services, visit.actor, PLATFORM)
         return await asyncio.to_thread(
             self.renderer.thread,
             page,
             visit.reader,
+            saved=saved,
             **_frame(visit, channels, current=thread_id, channel=page.place.channel, back=f"/t/{thread_id}"),
             **_composer("thread_id", thread_id, typed, error),
             newest=before is None,
             models=(),
+            modes=(),
             placeholder=self._text(visit, "placeholder_thread"),
         )
 
     async def entries(self, visit: Visit, thread_id: str) -> str:
         """The newest entries of a thread, for a page that is open already."""
         page = await show_thread(self.services, visit.actor, thread_id)
-        return await asyncio.to_thread(self.renderer.entries, page, visit.reader)
+        saved = await list_saved(self.services, visit.actor, thread_id)
+        return await asyncio.to_thread(self.renderer.entries, page, visit.reader, saved=saved)
+
+    async def start(self, visit: Visit, wish: Wish, *, error: str = "") -> str:
+        """The form of a mode; for a Workflow that is not chosen yet, the ones there are."""
+        channel, frame = await self._channel(visit, wish.channel)
+        fields = wish.fields
+        if not any(name.startswith(("take.", "model.")) for name in fields):
+            fields = {**fields_of(wish.mode, usual_setup(self.services, visit.actor, wish.mode)), **fields}
+        models = [one for one in await list_models(self.services, visit.actor) if one.allowed]
+        workflow = self._workflow(fields.get("workflow", "")) if wish.mode is Mode.WORKFLOW else None
+        return self.renderer.page(
+            "start" if wish.mode is not Mode.WORKFLOW or workflow else "workflows",
+            visit.reader,
+            fragment=visit.fragment,
+            wish=replace(wish, fields=fields),
+            here_channel=channel,
+            models=models,
+            workflow=workflow,
+            workflows=self.services.workflows.values(),
+            error=error,
+            **START_LIMITS,
+            **frame,
+        )
+
+    def _workflow(self, name: str) -> Workflow | None:
+        """None for no name. Raises Refusal for one that nothing has."""
+        if name and name not in self.services.workflows:
+            raise Refusal("unknown_workflow", workflow=name, allowed=", ".join(self.services.workflows))
+        return self.services.workflows.get(name)
+
+    async def confirm(self, visit: Visit, wish: Wish, estimate: EstimateView) -> str:
+        """What a mode is expected to cost, before anything starts."""
+        channel, frame = await self._channel(visit, wish.channel)
+        return self.renderer.page(
+            "confirm",
+            visit.reader,
+            fragment=visit.fragment,
+            wish=wish,
+            here_channel=channel,
+            setup=setup_of(wish),
+            workflow=self._workflow(wish.fields.get("workflow", "")),
+            estimate=estimate,
+            **frame,
+        )
+
+    async def _channel(self, visit: Visit, external_id: str) -> tuple[ChannelItem, dict[str, Any]]:
+        """A channel that the person can see, and the frame around a page about it. Raises Refusal."""
+        channels = await list_channels(self.services, visit.actor, PLATFORM)
+        channel = next((one for one in channels if one.external_id == external_id), None)
+        if channel is None:
+            raise Refusal("page_not_found")
+        frame = _frame(visit, channels, channel=external_id, back=_channel_path(channel))
+        return channel, {} if visit.fragment else frame
 
     async def tree(self, visit: Visit, current: str) -> str:
         """The side bar, for a page that is open already."""
@@ -149,6 +235,79 @@ class Pages:
         models = [one for one in await list_models(self.services, visit.actor) if one.allowed]
         return await self._sheet(visit, "other_model", thread_id, typed, error, models=models)
 
+    async def join(self, visit: Visit, thread_id: str, *, typed: Typed = NOTHING, error: str = "") -> str:
+        """The models that could join a Compare."""
+        models = [one for one in await list_models(self.services, visit.actor) if one.allowed]
+        return await self._sheet(visit, "join", thread_id, typed, error, models=models)
+
+    async def review(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form of a Cross Review: the answers to one question, the one that was pressed ticked."""
+        position = position_of(typed.at)
+        page = await show_thread(
+            self.services, visit.actor, thread_id, before=position + 1 if position else None
+        )
+        answers = reviewable(page, typed.ref)
+        if not answers:
+            raise Refusal("answer_not_found")
+        return await self._sheet(
+            visit,
+            "review",
+            thread_id,
+            typed,
+            error,
+            answers=answers,
+            chosen=typed.chosen or {typed.ref},
+            thread_locale=page.locale,
+            least=1,
+            most=MOST_REVIEWERS,
+            usual=DEFAULT_REVIEWERS,
+        )
+
+    async def save(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form that saves an answer as an artifact."""
+        saved = await list_saved(self.services, visit.actor, thread_id)
+        return await self._sheet(visit, "save", thread_id, typed, error, saved=saved)
+
+    async def artifacts(self, visit: Visit, thread_id: str) -> str:
+        """The artifacts of a thread, each with its newest version."""
+        saved = await list_saved(self.services, visit.actor, thread_id)
+        return await self._sheet(visit, "artifacts", thread_id, NOTHING, "", saved=saved)
+
+    async def artifact(self, visit: Visit, thread_id: str, name: str, version: str) -> str:
+        """One version of an artifact with what changed in it, and all versions beside it."""
+        shown = await show_artifact(
+            self.services, visit.actor, thread_id, name, number=position_of(version) if version else None
+        )
+        frame = await self._outer(visit, current=thread_id, back=f"/t/{thread_id}")
+        return await asyncio.to_thread(
+            self.renderer.page,
+            "artifact",
+            visit.reader,
+            fragment=visit.fragment,
+            thread_id=thread_id,
+            shown=shown,
+            **frame,
+        )
+
+    async def edit_artifact(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form for a person's version. One that was begun from an older version shows what came since."""
+        shown = await show_artifact(self.services, visit.actor, thread_id, typed.name)
+        newest = shown.version.number
+        if not error:
+            typed = replace(typed, text=shown.text)
+        overtaken = bool(typed.base) and typed.base != str(newest)
+        changes = await asyncio.to_thread(diff, shown.text, typed.text) if overtaken else ()
+        return await self._sheet(
+            visit,
+            "edit_artifact",
+            thread_id,
+            typed,
+            error,
+            newest=newest,
+            overtaken=overtaken,
+            changes=changes,
+        )
+
     async def person(self, visit: Visit, *, typed: Typed = NOTHING, error: str = "") -> str:
         frame = await self._outer(visit, back="/people/new")
         return self.renderer.page(
@@ -208,6 +367,33 @@ def last_answer(page: ThreadPage) -> AnswerView:
     raise Refusal("answer_not_found")
 
 
+def last_offering(page: ThreadPage, action: ButtonAction) -> AnswerView:
+    """The newest answer that offers a button. Raises Refusal when none does."""
+    for item in reversed(page.items):
+        if isinstance(item, AnswerView) and _offers(item, action):
+            return item
+    raise Refusal("answer_not_found")
+
+
+def reviewable(page: ThreadPage, ref: str) -> list[AnswerView]:
+    """Every answer to the question that the answer `ref` answers and that can be reviewed beside it."""
+    pressed = find_item(page, ref)
+    if not isinstance(pressed, AnswerView):
+        return []
+    return [
+        item
+        for item in page.items
+        if isinstance(item, AnswerView)
+        and item.answers_id == pressed.answers_id
+        and item.message_id
+        and _offers(item, ButtonAction.REVIEW)
+    ]
+
+
+def _offers(item: AnswerView, action: ButtonAction) -> bool:
+    return any(button.action is action for button in item.buttons)
+
+
 def _quote(item: MessageView | AnswerView | None) -> Quote | None:
     if item is None:
         return None
@@ -241,6 +427,7 @@ def _frame(
         "channel": channel,
         "here": here,
         "back": back,
+        "flash": visit.flash,
     }
 
 

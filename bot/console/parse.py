@@ -4,20 +4,32 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import quote
 
 from core.commands.say import Upload
 from core.domain.errors import Refusal
 from core.i18n import nearest
 
 EVENT_KEY: Final = re.compile(r"[0-9a-fA-F-]{32,36}")
+FILE_UNSAFE: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]')
+FILE_PLAIN: Final = re.compile(r"[^\w .()+-]", re.ASCII)
+FILE_NAME_CHARS: Final = 80
+RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 LOCAL_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 COMMANDS: Final = (
+    ("compare", True),
+    ("debate", True),
+    ("codraft", True),
+    ("workflow", True),
     ("branch", True),
     ("retry", False),
     ("stop", False),
     ("input", False),
     ("rename", True),
+    ("review", False),
+    ("save", True),
+    ("artifacts", False),
     ("threads", False),
     ("models", False),
     ("usage", False),
@@ -54,12 +66,47 @@ class Typed:
     title: str = ""
     ref: str = ""
     locale: str = ""
+    count: str = ""
+    focus: str = ""
+    base: str = ""
+    as_version: str = ""
+    chosen: frozenset[str] = frozenset()
+    """What was ticked among `pick.<id>`."""
 
 
 def typed_again(form: Form, *, event_key: str) -> Typed:
     """What the form held, to be shown again under `event_key`."""
-    known = set(Typed.__dataclass_fields__) - {"event_key"}
-    return Typed(event_key=event_key, **{name: form[name] for name in known})
+    known = set(Typed.__dataclass_fields__) - {"event_key", "chosen"}
+    return Typed(event_key=event_key, chosen=picked(form), **{name: form[name] for name in known})
+
+
+def picked(form: Form) -> frozenset[str]:
+    """The ids that were ticked in a form."""
+    return frozenset(name.removeprefix("pick.") for name in form.fields if name.startswith("pick."))
+
+
+def count_of(value: str, name: str, *, least: int, most: int, default: int) -> int:
+    """A whole number that a form holds; `default` for a blank one. Raises Refusal for anything else."""
+    if not value.strip():
+        return default
+    if (number := position_of(value.strip())) is None:
+        raise Refusal("setting_not_number", name=name, least=least, most=most)
+    if not least <= number <= most:
+        raise Refusal("setting_out_of_range", name=name, had=number, least=least, most=most)
+    return number
+
+
+def attachment(name: str, suffix: str) -> str:
+    """The `Content-Disposition` that saves a file under a person's name for it, on any system.
+
+    The name goes twice: in ASCII for old programs, and in full by RFC 6266. Names that Windows keeps for devices, and
+    those that begin with a dot, get an underscore before them.
+    """
+    stem = FILE_UNSAFE.sub("_", name).strip(". ")[:FILE_NAME_CHARS] or "artifact"
+    if RESERVED.fullmatch(stem.partition(".")[0]):
+        stem = f"_{stem}"
+    plain = FILE_PLAIN.sub("_", stem)
+    return f"attachment; filename=\"{plain}.{suffix}\"; filename*=UTF-8''{quote(stem, safe='')}.{suffix}"
 
 
 def event_key_of(form: Form) -> str:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from bot.console.feed import Feed
+from bot.console.render import entry_id
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
@@ -48,7 +49,7 @@ class ConsolePoster:
         if not isinstance(view, AnswerView) or view.state is AnswerState.QUEUED:
             self._feed.tell_change(thread_id)
         elif view.state is AnswerState.WRITING:
-            self._feed.tell_text(thread_id, view.run_id, view.text)
+            self._feed.tell_text(thread_id, entry_id(view), view.text)
         else:
-            self._feed.tell_end(thread_id, view.run_id)
+            self._feed.tell_end(thread_id, entry_id(view))
         return ref

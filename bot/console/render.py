@@ -1,5 +1,6 @@
 """Neutral views as HTML. Pure: what stands on a page depends on its arguments alone."""
 
+import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,13 @@ from markupsafe import Markup
 
 from bot.console.chart import bar_chart
 from bot.console.markdown import Markdown, visible
+from bot.console.progress import progress_of
 from core import i18n
 from core.domain.receipt import Usage
+from core.domain.thread import Mode
 from core.domain.view import (
     AnswerView,
+    ArtifactItem,
     BranchHeaderView,
     Button,
     ButtonAction,
@@ -26,6 +30,7 @@ from core.domain.view import (
     ThreadPage,
     UsageLine,
 )
+from core.modes.codraft import ARTIFACT as DRAFT
 
 ItemView = MessageView | AnswerView | BranchHeaderView | NoticeView
 
@@ -77,8 +82,11 @@ def control(button: Button, thread_id: str, position: int | None, locale: str) -
             return make(href=f"{base}/keep", posts=True, fields=(ref,))
         case ButtonAction.COMPARE_ANSWERS | ButtonAction.VOTE | ButtonAction.REVEAL:
             return make(href=f"{base}/{button.action}", posts=True, fields=(ref,))
-        case ButtonAction.REVIEW | ButtonAction.SAVE:
-            return make(href=f"{base}/{button.action}?ref={button.ref}", posts=False)
+        case ButtonAction.REVIEW:
+            at = f"&at={position}" if position else ""
+            return make(href=f"{base}/review?ref={button.ref}{at}", posts=False)
+        case ButtonAction.SAVE:
+            return make(href=f"{base}/save?ref={button.ref}", posts=False)
         case _:
             assert_never(button.action)
 
@@ -89,7 +97,8 @@ def entry_id(view: ItemView) -> str:
         case MessageView():
             return f"m-{view.message_id}"
         case AnswerView():
-            return f"a-{view.run_id}-{view.step}"
+            # A step names its model, and a blind Compare must not, not even in an address.
+            return f"a-{view.run_id}-{_fingerprint(view.step)}"
         case BranchHeaderView():
             return f"h-{view.thread_id}"
         case NoticeView():
@@ -140,23 +149,51 @@ class Renderer:
         """The channels and threads of the side bar."""
         return self._template("tree.html").render({**self._words(reader), **context})
 
-    def thread(self, page: ThreadPage, reader: Reader, **context: Any) -> str:
-        """A thread's page; `entries` for its fragment."""
+    def thread(
+        self, page: ThreadPage, reader: Reader, *, saved: Sequence[ArtifactItem] = (), **context: Any
+    ) -> str:
+        """A thread's page; `entries` for its fragment. `saved` are the thread's artifacts."""
         positions = [p for item in page.items if (p := getattr(item, "position", None))]
         return self.page(
             "thread",
             reader,
             page=page,
             days=self._days(page, reader),
+            ending=self._ending(page, reader, saved),
+            saved=saved,
             first_position=min(positions, default=1),
             **context,
         )
 
-    def entries(self, page: ThreadPage, reader: Reader) -> str:
+    def entries(self, page: ThreadPage, reader: Reader, *, saved: Sequence[ArtifactItem] = ()) -> str:
         """The entries of a thread's page as list items."""
-        return self._template("entries.html").render(
-            {**self._words(reader), "days": self._days(page, reader)}
-        )
+        context = {"days": self._days(page, reader), "ending": self._ending(page, reader, saved)}
+        return self._template("entries.html").render({**self._words(reader), **context})
+
+    def _ending(self, page: ThreadPage, reader: Reader, saved: Sequence[ArtifactItem]) -> list[Markup]:
+        """What stands below the last entry: how far a run has come, and the text of a Co-Draft as it stands."""
+        progress = progress_of(page)
+        draft = next((one for one in saved if one.name == DRAFT), None)
+        context = {
+            **self._words(reader),
+            **_post_words(page.locale),
+            "thread_id": page.thread_id,
+            "progress": progress,
+            "draft": draft,
+        }
+        rows: list[tuple[str, str, object]] = []
+        if page.mode is Mode.CODRAFT and draft is not None and progress is None:
+            rows.append(("entry_draft.html", "draft-newest", draft))
+        if progress is not None:
+            rows.append(("entry_progress.html", f"progress-{progress.run_id}", progress))
+        return [
+            Markup(  # noqa: S704  the templates escape
+                self._template(name).render(
+                    {**context, "id": row_id, "version": _fingerprint(what, reader.locale, page.locale)}
+                )
+            )
+            for name, row_id, what in rows
+        ]
 
     def receipt(self, view: ReceiptView, reader: Reader, *, fragment: bool, **context: object) -> str:
         """ "Show AI input"."""
@@ -167,6 +204,7 @@ class Renderer:
             view=view,
             receipt_tokens=_receipt_tokens(view, reader.locale),
             receipt_cost=_cost(view.usage, reader.locale),
+            schema=json.dumps(view.output_schema, ensure_ascii=False, indent=2) if view.output_schema else "",
             **context,
         )
 
@@ -232,6 +270,7 @@ class Renderer:
         return {
             "t": partial(_text, locale),
             "phrase": partial(i18n.phrase, locale),
+            "phrase_in": i18n.phrase,
             "reader": reader,
             "languages": LANGUAGES,
             "version": self._version,
@@ -247,6 +286,7 @@ class Renderer:
             "price": partial(_price, locale),
             "trains": partial(_trains, locale),
             "spent": partial(_spent, locale),
+            "mode_name": partial(_mode_name, locale),
         }
 
 
@@ -260,6 +300,10 @@ def _post_words(locale: str) -> dict[str, Any]:
 
 def _text(locale: str, key: str, **fields: str | float) -> str:
     return i18n.text(locale, key if "." in key else f"console.{key}", **fields)
+
+
+def _mode_name(locale: str, mode: Mode) -> str:
+    return _text(locale, f"mode_{mode.value}")
 
 
 def avatar(name: str, kind: str = "person") -> Markup:

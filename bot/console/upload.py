@@ -25,7 +25,9 @@ async def read_form(request: web.Request) -> Form:
         sent = await request.post()
     except web.HTTPRequestEntityTooLarge:
         return Form(problem=_too_large())
-    return Form(fields={name: value for name, value in sent.items() if isinstance(value, str)})
+    return Form(
+        fields={name: value.replace("\r\n", "\n") for name, value in sent.items() if isinstance(value, str)}
+    )
 
 
 async def _read_multipart(request: web.Request) -> Form:

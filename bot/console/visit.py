@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import quote, unquote
 
 from aiohttp import web
 
@@ -15,6 +16,10 @@ from core.domain.policy import Actor
 
 PERSON_COOKIE: Final = "promptflow_person"
 PERSON_COOKIE_S: Final = 365 * 24 * 3600
+FLASH_COOKIE: Final = "promptflow_flash"
+FLASH_S: Final = 60
+FLASH_CHARS: Final = 300
+"""Nine bytes each at worst; a cookie holds four thousand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +30,8 @@ class Visit:
     person: PersonSeen
     people: tuple[PersonSeen, ...]
     reader: Reader
+    flash: str
+    """What the last form of a page without script is to say; shown once."""
     fragment: bool
     """The page's script asks: for a part of the page, or for JSON after a form."""
 
@@ -50,6 +57,7 @@ class Visits:
             person=person,
             people=people,
             reader=Reader(locale=actor.locale, zone=None, today=today),
+            flash=unquote(request.cookies.get(FLASH_COOKIE, "")),
             fragment=request.headers.get("X-Fragment") == "1",
         )
 
@@ -78,3 +86,13 @@ def choose(response: web.StreamResponse, external_id: str) -> None:
     response.set_cookie(
         PERSON_COOKIE, external_id, max_age=PERSON_COOKIE_S, httponly=True, samesite="Strict", path="/"
     )
+
+
+def remember_flash(response: web.StreamResponse, sentence: str) -> None:
+    """Have the next page say this."""
+    value = quote(sentence[:FLASH_CHARS])
+    response.set_cookie(FLASH_COOKIE, value, max_age=FLASH_S, httponly=True, samesite="Strict", path="/")
+
+
+def forget_flash(response: web.StreamResponse) -> None:
+    response.del_cookie(FLASH_COOKIE, path="/", samesite="Strict", httponly=True)

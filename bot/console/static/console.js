@@ -6,12 +6,19 @@
   const entries = $("#entries");
   const scroller = $("#scroller");
   const composer = $("#composer");
-  const typed = new Map(); // run id -> text so far, as the server streams it
+  const typed = new Map(); // id of an entry -> text so far, as the server streams it
   document.documentElement.classList.add("script");
 
   const toast = (text) => { $("#toast").textContent = text; };
   let toastTimer = 0;
   const say = (text) => { toast(text); clearTimeout(toastTimer); toastTimer = setTimeout(() => toast(""), 6000); };
+  // what was done, long enough to be read; without this file it stays until the next page
+  const flash = $("#flash");
+  let flashTimer = 0;
+  const tell = (text) => { flash.textContent = text; clearTimeout(flashTimer); if (text) flashTimer = setTimeout(() => tell(""), 15000); };
+  tell(sessionStorage.getItem("flash") ?? flash.textContent);
+  sessionStorage.removeItem("flash");
+  flash.addEventListener("click", () => tell(""));
   const fragment = async (address) => {
     const answer = await fetch(address, { headers: { "X-Fragment": "1" } });
     if (answer.status === 403) { toast(words.textClosed); throw new Error("closed"); }
@@ -45,13 +52,13 @@
       if (ids.has(old.id)) seen = true;
       else if (seen) old.remove();
     }
-    for (const [run, text] of typed) write(run, text);
+    for (const [card, text] of typed) write(card, text);
     const empty = $(".empty", scroller);
     if (empty && fresh.length) empty.remove();
     if (stay) toEnd();
   };
-  const write = (run, text) => {
-    const place = $(`[data-run="${CSS.escape(run)}"]`);
+  const write = (card, text) => {
+    const place = $(`[data-card="${CSS.escape(card)}"]`);
     if (place && place.textContent.length < text.length) place.textContent = text;
     return Boolean(place);
   };
@@ -91,14 +98,14 @@
     source.addEventListener("thread", refreshEntries);
     source.addEventListener("tree", refreshTree);
     source.addEventListener("text", (event) => {
-      const { run, fresh, text } = JSON.parse(event.data);
-      const whole = fresh ? text : (typed.get(run) ?? "") + text;
-      typed.set(run, whole);
+      const { card, fresh, text } = JSON.parse(event.data);
+      const whole = fresh ? text : (typed.get(card) ?? "") + text;
+      typed.set(card, whole);
       const stay = atEnd();
-      if (!write(run, whole)) refreshEntries();
+      if (!write(card, whole)) refreshEntries();
       if (stay) toEnd();
     });
-    source.addEventListener("end", (event) => { typed.delete(JSON.parse(event.data).run); refreshEntries(); });
+    source.addEventListener("end", (event) => { typed.delete(JSON.parse(event.data).card); refreshEntries(); });
     source.addEventListener("error", async () => {
       source.close();
       source = null;
@@ -117,8 +124,8 @@
   });
 
   // --- dialogs
-  const open = async (id, address) => {
-    const { html } = await fragment(address);
+  const open = async (id, address) => show(id, (await fragment(address)).html);
+  const show = (id, html) => {
     const dialog = document.getElementById(id);
     dialog.innerHTML = html;
     const title = $("h2", dialog);
@@ -157,7 +164,7 @@
   // --- forms: sent in the background; a refusal keeps what was typed
   document.addEventListener("submit", async (event) => {
     const form = event.target;
-    if (form.method !== "post" || form.closest(".top")) return;
+    if (form.method !== "post" || form.closest(".top") || "plain" in form.dataset) return;
     event.preventDefault();
     if (form.dataset.sending) return;
     form.dataset.sending = "1";
@@ -165,7 +172,7 @@
     if (event.submitter?.name) body.set(event.submitter.name, event.submitter.value);
     const error = $(".error", form);
     try {
-      const answer = await fetch(form.action, {
+      const answer = await fetch(event.submitter?.getAttribute("formaction") ?? form.action, {
         method: "POST", headers: { "X-Fragment": "1" },
         body: form.enctype === "multipart/form-data" ? body : new URLSearchParams(body),
       });
@@ -179,11 +186,16 @@
     delete form.dataset.sending;
   });
   const done = (form, said) => {
+    if (said.html) { show("form", said.html); return; }
+    if (form.action.endsWith("/start/go")) sessionStorage.removeItem(`draft:${form.elements.channel.value}`);
     if (form === composer) { form.reset(); form.elements.text.value = ""; sessionStorage.removeItem(draft); showFiles(); }
     form.closest("dialog")?.close();
     const target = new URL(said.location, location.href);
-    if (said.panel) open("panel", target.href);
-    else if (target.pathname !== location.pathname || location.search) location.href = target.href;
+    if (said.panel) { open("panel", target.href); return; }
+    const leaves = target.pathname !== location.pathname || location.search;
+    if (said.flash && leaves) sessionStorage.setItem("flash", said.flash);
+    else if (said.flash) tell(said.flash);
+    if (leaves) location.href = target.href;
     else { if (form === composer) toEnd(); refreshEntries(); refreshTree(); if (form.action.endsWith("/rename")) location.reload(); }
   };
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from bot.console.feed import (
-    MAX_RUNS,
+    MAX_CARDS,
     MAX_SUBSCRIPTIONS,
     Feed,
     FeedFull,
@@ -23,8 +23,8 @@ async def test_text_arrives_in_pieces_that_make_up_the_whole() -> None:
         first = await page.next(SOON_S)
         feed.tell_text("t", "r", "Postgres")
         second = await page.next(SOON_S)
-    assert first == (TextWritten(run_id="r", fresh=True, text="Post"),)
-    assert second == (TextWritten(run_id="r", fresh=False, text="gres"),)
+    assert first == (TextWritten(card="r", fresh=True, text="Post"),)
+    assert second == (TextWritten(card="r", fresh=False, text="gres"),)
 
 
 async def test_a_slow_page_gets_the_newest_text_once_and_no_queue_of_old_ones() -> None:
@@ -33,7 +33,7 @@ async def test_a_slow_page_gets_the_newest_text_once_and_no_queue_of_old_ones() 
         for length in range(1, 1001):
             feed.tell_text("t", "r", "x" * length)
         events = await page.next(SOON_S)
-    assert events == (TextWritten(run_id="r", fresh=True, text="x" * 1000),)
+    assert events == (TextWritten(card="r", fresh=True, text="x" * 1000),)
 
 
 async def test_text_that_begins_anew_replaces_what_was_sent() -> None:
@@ -43,14 +43,14 @@ async def test_text_that_begins_anew_replaces_what_was_sent() -> None:
         await page.next(SOON_S)
         feed.tell_text("t", "r", "second")
         events = await page.next(SOON_S)
-    assert events == (TextWritten(run_id="r", fresh=True, text="second"),)
+    assert events == (TextWritten(card="r", fresh=True, text="second"),)
 
 
 async def test_a_page_that_opens_in_the_middle_of_an_answer_gets_what_is_written_so_far() -> None:
     feed = Feed()
     feed.tell_text("t", "r", "so far")
     with feed.subscribe("t") as page:
-        assert await page.next(SOON_S) == (TextWritten(run_id="r", fresh=True, text="so far"),)
+        assert await page.next(SOON_S) == (TextWritten(card="r", fresh=True, text="so far"),)
     feed.tell_end("t", "r")
     with feed.subscribe("t") as page:
         assert await page.next(0.01) == ()
@@ -79,7 +79,7 @@ async def test_the_end_of_an_answer_comes_without_the_text_that_the_store_now_ho
     with feed.subscribe("t") as page:
         feed.tell_text("t", "r", "nearly")
         feed.tell_end("t", "r")
-        assert await page.next(SOON_S) == (WritingEnded(run_id="r"), ThreadChanged(), TreeChanged())
+        assert await page.next(SOON_S) == (WritingEnded(card="r"), ThreadChanged(), TreeChanged())
 
 
 async def test_waiting_ends_empty_after_its_time_and_at_once_when_the_feed_closes() -> None:
@@ -112,19 +112,19 @@ async def test_nothing_is_left_of_a_page_that_went() -> None:
 
 async def test_memory_stays_bounded_with_many_runs_and_many_pages() -> None:
     feed = Feed()
-    for number in range(MAX_RUNS + 50):
+    for number in range(MAX_CARDS + 50):
         feed.tell_text("t", f"r{number}", "x")
         feed.tell_text(f"t{number}", "r", "x")
-    with feed.subscribe("t1") as dropped, feed.subscribe(f"t{MAX_RUNS}") as kept:
+    with feed.subscribe("t1") as dropped, feed.subscribe(f"t{MAX_CARDS}") as kept:
         assert await dropped.next(0.01) == ()
         assert await kept.next(SOON_S)
     with feed.subscribe("t") as page:
-        for number in range(MAX_RUNS + 50):
+        for number in range(MAX_CARDS + 50):
             feed.tell_text("t", f"s{number}", "x")
             feed.tell_end("t", f"e{number}")
         events = await page.next(SOON_S)
-    assert sum(isinstance(one, TextWritten) for one in events) == MAX_RUNS
-    assert sum(isinstance(one, WritingEnded) for one in events) == MAX_RUNS
+    assert sum(isinstance(one, TextWritten) for one in events) == MAX_CARDS
+    assert sum(isinstance(one, WritingEnded) for one in events) == MAX_CARDS
 
 
 async def test_more_pages_than_the_feed_serves_are_turned_away() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from bot.console.feed import Feed, TextWritten, ThreadChanged, TreeChanged, WritingEnded
 from bot.console.poster import ConsolePoster
+from bot.console.render import entry_id
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.view import AnswerState, AnswerView
@@ -22,7 +23,7 @@ async def test_every_kind_of_post_lands_and_tells_the_pages_of_its_thread() -> N
             assert await poster.post(WORKSPACE, PLACE, view, key="k", locale="en") == REF
             assert await page.next(2.0)
         if isinstance(view, AnswerView):
-            feed.tell_end(PLACE.thread, view.run_id)
+            feed.tell_end(PLACE.thread, entry_id(view))
 
 
 async def test_a_branch_opens_under_its_own_thread_id_and_the_parent_is_told() -> None:
@@ -53,9 +54,9 @@ async def test_updates_stream_the_text_and_the_final_one_ends_it() -> None:
     done = replace(writing, state=AnswerState.DONE)
     with feed.subscribe(thread_id(1)) as page:
         await poster.update(WORKSPACE, REF, writing, final=False, locale="en")
-        assert await page.next(2.0) == (TextWritten(run_id=writing.run_id, fresh=True, text=writing.text),)
+        assert await page.next(2.0) == (TextWritten(card=entry_id(writing), fresh=True, text=writing.text),)
         await poster.update(WORKSPACE, REF, done, final=True, locale="en")
-        assert await page.next(2.0) == (WritingEnded(run_id=writing.run_id), ThreadChanged(), TreeChanged())
+        assert await page.next(2.0) == (WritingEnded(card=entry_id(writing)), ThreadChanged(), TreeChanged())
 
 
 async def test_a_post_is_never_looked_for_because_telling_twice_harms_nobody() -> None:

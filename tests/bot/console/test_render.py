@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from bot.console.opening import STARTED_BY_FORM
 from bot.console.parse import COMMANDS, Typed
 from bot.console.render import ItemView, Reader, Renderer, avatar, entry_id, money
 from core.commands.console import LOCAL
@@ -29,8 +30,7 @@ from tests.examples.views import (
     START,
     USAGE_LINES,
     receipt_id,
-    run_id,
-    thread_id,
+        thread_id,
 )
 
 ENGLISH = Reader(locale="en", zone=UTC, today=date(2026, 3, 2))
@@ -55,6 +55,8 @@ def frame(**more: Any) -> dict[str, Any]:
         "channel": "general",
         "here": "",
         "back": "/",
+        "flash": HOSTILE,
+        "modes": STARTED_BY_FORM,
         "typed": Typed(text=HOSTILE, name=HOSTILE, reason=HOSTILE, title=HOSTILE, position=HOSTILE),
         "error": HOSTILE,
         "commands": COMMANDS,
@@ -231,7 +233,7 @@ def test_a_demo_answer_says_so_beside_its_model(renderer: Renderer) -> None:
 
 def test_an_answer_being_written_is_plain_text_that_the_stream_can_go_on_with(renderer: Renderer) -> None:
     view = ANSWERS["answer_writing"]
-    written = entry(renderer, view).one("div", data_run=view.run_id)
+    written = entry(renderer, view).one("div", data_card=entry_id(view))
     assert written.text == view.text
     assert entry(renderer, view).one("form").attributes["action"] == f"/t/{thread_id(1)}/stop"
 
@@ -399,7 +401,8 @@ def test_the_same_entry_keeps_its_id_while_it_changes() -> None:
     assert (
         entry_id(view)
         == entry_id(replace(view, state=AnswerState.DONE, text="done"))
-        == f"a-{run_id(11)}-answer"
     )
+    assert entry_id(view) != entry_id(replace(view, step="answer:beta"))
+    assert "beta" not in entry_id(replace(view, step="answer:beta"))
     assert isinstance(MESSAGES["message"], MessageView)
     assert re.fullmatch(r"m-[0-9a-f-]{36}", entry_id(MESSAGES["message"]))
