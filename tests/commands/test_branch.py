@@ -3,15 +3,19 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from core.commands.answer import answer_again
 from core.commands.branch import BranchRequest, branch
 from core.commands.message import delete_message
 from core.commands.text import parse_command
 from core.commands.thread import rename
+from core.domain.errors import PlatformFailure
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor, Policy
 from core.domain.thread import Thread
 from core.domain.view import AnswerState, BranchHeaderView, NoticeView
+from core.ports import PostRef
 from tests.commands.look import answer, count, message, new_thread, refused, rows, speaks
 from tests.product import WORKSPACE, World, eventually
 
@@ -266,3 +270,26 @@ async def test_a_branch_is_recorded_with_who_and_where_but_no_words(world: World
         "depth": 1,
     }
     assert "secret" not in repr(record)
+
+
+async def test_a_branch_that_the_platform_did_not_open_never_speaks_in_the_channel_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aki = await world.person()
+    thread = await new_thread(world, aki, "one")
+
+    async def gone(*args: object, **kwargs: object) -> PostRef:
+        raise PlatformFailure("channel_not_found", retryable=False)
+
+    monkeypatch.setattr(world.poster, "open_thread", gone)
+    new = await branch(world.services, aki, BranchRequest(thread_id=thread), event_key="b")
+    said = await world.say(aki, "two", new.id)
+    posted = len(world.poster.places)
+    assert [place.thread for place in world.poster.places].count("") == 0
+    assert posted == 1
+    assert len(world.model.calls) == 1
+    (inherited, shown) = await world.answers(aki, new.id)
+    assert inherited.state is AnswerState.DONE
+    assert (shown.run_id, shown.state) == (said.run_id, AnswerState.FAILED)
+    assert "The chat platform did not take the post" in speaks(shown.failure)
+    assert await world.texts(aki, new.id) == ["one", "answer 1", "two"]
