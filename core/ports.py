@@ -183,5 +183,7 @@ class Turn:
     """What this one run was asked to do beyond answering its request."""
     spoken: tuple[Spoken, ...] = ()
     """What models said so far in the thread's own runs, oldest first; steps that failed are missing."""
+    late: tuple[Message, ...] = ()
+    """What people said before this line's model joined, oldest first; empty for a line that is not late."""
     reviewed: tuple[Spoken, ...] = ()
     """The answers under Cross Review, in the order in which they were named; nothing else of their thread is read."""

@@ -15,8 +15,7 @@ from core.ai_input.material import MODE_FRAGMENTS, SHARED_PROMPTS, Material, com
 from core.ai_input.window import WINDOW_MESSAGES
 from core.domain.compare import Candidate, CompareSetup
 from core.domain.errors import Refusal
-from core.domain.ids import MessageId
-from core.domain.message import Author, AuthorKind, Entry, Message
+from core.domain.message import Entry
 from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.ports import Spoken, Turn, Window
 from core.prompts.registry import PromptLibrary
@@ -32,36 +31,24 @@ LEAST_ANSWERS = 2
 def build_candidate(turn: Turn, prompts: PromptLibrary, *, max_tokens: int | None = None) -> AiInput:
     """What the candidate of `turn.line` is sent; `max_tokens` is the least that all candidates of the run allow.
 
-    `turn.args["late"]` holds, by line, the questions put before its model joined: oldest first, as tables of
-    `message_id`, `author` and `text`. They come before its own history, with a note, and within the window. Raises
+    What was said before a late joiner came goes before its own history, with a note, and within the window. Raises
     Refusal `request_too_large`.
     """
-    questions = turn.args.get("late", {}).get(turn.line, ())
     ahead: tuple[InputPart, ...] = ()
-    if questions:
+    if turn.late:
         ahead = (Material.of(prompts).note("late"),)
-        turn = replace(turn, window=_with_earlier(turn, [_question(turn, asked) for asked in questions]))
+        turn = replace(turn, window=_with_earlier(turn))
     ai_input = build_conversation(turn, prompts, name=ANSWER_PROMPT, ahead=ahead)
     refs = prompts.refs(ANSWER_PROMPT, *SHARED_PROMPTS)
     limit = turn.max_output_tokens if max_tokens is None else max_tokens
     return replace(ai_input, prompts=refs, params={"max_tokens": limit})
 
 
-def _question(turn: Turn, asked: Mapping[str, str]) -> Message:
-    return Message(
-        id=MessageId(asked["message_id"]),
-        thread_id=turn.thread.id,
-        author=Author(kind=AuthorKind.PERSON, name=asked["author"]),
-        text=asked["text"],
-        created_at=turn.thread.created_at,
-    )
-
-
-def _with_earlier(turn: Turn, questions: list[Message]) -> Window:
-    """The window as if the line had begun with these questions."""
-    window, count = turn.window, len(questions)
+def _with_earlier(turn: Turn) -> Window:
+    """The window as if the line had begun with what was said before its model joined."""
+    window, count = turn.window, len(turn.late)
     own = tuple(replace(entry, position=entry.position + count) for entry in window.recent)
-    earlier = tuple(Entry(position=place, message=one) for place, one in enumerate(questions, start=1))
+    earlier = tuple(Entry(position=place, message=one) for place, one in enumerate(turn.late, start=1))
     # Where the line is longer than what was read, the questions lie before the part that was not.
     whole = own if len(own) < window.total_before_request else (*earlier, *own)
     recent = whole[-WINDOW_MESSAGES:]

@@ -12,6 +12,7 @@ from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import do_place_answer, find_message, position_of
+from core.store.page import hidden_name
 from core.store.run import Run, do_add_run, find_run, open_runs
 from core.store.thread import conversations
 
@@ -47,8 +48,8 @@ async def answer_again(
         asked = await _asked(session, thread, ref)
         alias = wanted or choose_model(services, policy, asked.model)
         for run in await open_runs(session, actor.workspace_id, thread.id):
-            if (run.request_id, run.model, run.kind) == (asked.request_id, alias, thread.mode.value):
-                raise Refusal("already_answering", model=alias)
+            if _is_answering(run, thread, asked, alias):
+                raise Refusal("already_answering", model=hidden_name(thread, run.kind, asked.line) or alias)
         run = Run(
             id=RunId(services.clock.new_id()),
             workspace_id=actor.workspace_id,
@@ -68,6 +69,15 @@ async def answer_again(
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
     await enqueue(services, run)
     return run.id
+
+
+def _is_answering(run: Run, thread: Thread, asked: Asked, alias: str) -> bool:
+    """Whether an open run brings the answer that is asked for again."""
+    if (run.request_id, run.kind) != (asked.request_id, thread.mode.value):
+        return False
+    if thread.mode is Mode.COMPARE:
+        return asked.line in run.args.get("lines", (asked.line,))
+    return run.model == alias
 
 
 async def _asked(session: Session, thread: Thread, ref: str) -> Asked:

@@ -22,6 +22,7 @@ from core.store.audit import do_audit
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import find_message
+from core.store.page import hidden_name
 from core.store.receipt import receipt_of_answer
 from core.store.tables import ArtifactRow, ArtifactVersionRow
 
@@ -164,21 +165,23 @@ async def show_artifact(
     before = by_number.get(row.number - 1)
     return Shown(
         artifact=_item(thread, artifact, held[-1]),
-        version=_version(row),
+        version=_version(thread, row),
         text=row.text,
         changes=diff(before.text, row.text) if before else (),
-        versions=tuple(_version(each) for each in held),
+        versions=tuple(_version(thread, each) for each in held),
     )
 
 
 def _item(thread: Thread, artifact: ArtifactRow, newest: ArtifactVersionRow) -> ArtifactItem:
-    return ArtifactItem(thread_id=thread.id, name=artifact.name, newest=_version(newest))
+    return ArtifactItem(thread_id=thread.id, name=artifact.name, newest=_version(thread, newest))
 
 
-def _version(row: ArtifactVersionRow) -> VersionItem:
+def _version(thread: Thread, row: ArtifactVersionRow) -> VersionItem:
+    by_model = row.author_kind == AuthorKind.MODEL.value
+    hidden = hidden_name(thread, thread.mode.value, None) if by_model else ""
     return VersionItem(
         number=row.number,
-        author=row.author_name,
+        author=hidden or row.author_name,
         author_kind=AuthorKind(row.author_kind),
         reason=row.reason,
         chars=len(row.text),

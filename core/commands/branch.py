@@ -162,6 +162,7 @@ def _new_thread(
         branch_name=name,
         branch_reason=reason,
         status=Status.ACTIVE,
+        setup=parent.setup,
         created_at=services.clock.now(),
     )
 

@@ -16,6 +16,7 @@ from core.store.audit import do_audit
 from core.store.database import Store
 from core.store.erasure import Erased, do_erase_person
 from core.store.message import entries_between
+from core.store.page import author_shown, hidden_name
 from core.store.thread import conversations, thread_anywhere
 from core.store.workspace import find_person, workspace_anywhere
 
@@ -62,7 +63,11 @@ async def _exported(store: Store, thread: Thread, form: Format) -> ExportedFile:
 
 def _document(thread: Thread, lines: list[tuple[Conversation, list[Entry]]]) -> dict[str, Any]:
     conversations_json = [
-        {"line": line.line, "model": line.model, "messages": [_message(entry) for entry in entries]}
+        {
+            "line": line.line,
+            "model": hidden_name(thread, thread.mode.value, line.line) or line.model,
+            "messages": [_message(thread, entry) for entry in entries],
+        }
         for line, entries in lines
     ]
     content = json.dumps(conversations_json, ensure_ascii=False, separators=(",", ":"))
@@ -83,13 +88,13 @@ def _document(thread: Thread, lines: list[tuple[Conversation, list[Entry]]]) -> 
     }
 
 
-def _message(entry: Entry) -> dict[str, Any]:
+def _message(thread: Thread, entry: Entry) -> dict[str, Any]:
     message = entry.message
     return {
         "position": entry.position,
         "id": message.id,
         "author_kind": message.author.kind.value,
-        "author": message.author.name,
+        "author": author_shown(thread, message),
         "created_at": message.created_at.isoformat(),
         "text": message.text,
         "cut": message.cut.value,

@@ -136,6 +136,8 @@ async def join(
         if earlier is not None:
             return ConversationId(earlier["conversation_id"])
         setup = CompareSetup.from_json(thread.setup).joined_by(model)
+        if setup.blind:
+            raise Refusal("join_while_blind")
         line = Conversation(
             id=ConversationId(services.clock.new_id()),
             thread_id=thread.id,

@@ -1,11 +1,13 @@
 """Models and usage, as people look them up."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 from core.commands.services import Services, allowed_models
 from core.domain.policy import Actor
 from core.domain.view import ModelItem, UsageLine
+from core.i18n import text
 from core.store.usage import usage_by
 
 USAGE_DAYS = 30
@@ -36,4 +38,6 @@ async def show_usage(
     """Calls, tokens and cost of the actor's workspace over the last 30 days."""
     since = services.clock.now() - timedelta(days=USAGE_DAYS)
     async with services.store.reading() as session:
-        return await usage_by(session, actor.workspace_id, since, by=by)
+        lines = await usage_by(session, actor.workspace_id, since, by=by)
+    unnamed = text(actor.locale, "present.blind_models")
+    return tuple(line if line.label else replace(line, label=unnamed) for line in lines)

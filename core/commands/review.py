@@ -8,12 +8,14 @@ from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId
 from core.domain.policy import Action, Actor
 from core.domain.review import FOCUS_CHARS, ReviewSetup, pick_reviewers
+from core.domain.setup import models_in
 from core.domain.thread import Mode, Thread
 from core.modes import PROMPTS
 from core.modes.cross_review import KIND
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import find_message, models_of_thread
+from core.store.page import hidden_name
 from core.store.run import Run, do_add_run
 
 REVIEWABLE = (Mode.COMPARE, Mode.DEBATE, Mode.WORKFLOW)
@@ -54,11 +56,14 @@ async def cross_review(
                 reviewers=tuple(earlier["reviewers"]),
                 asked=earlier["asked"],
             )
-        took_part = await models_of_thread(session, actor.workspace_id, thread.id)
+        took_part = [
+            *await models_of_thread(session, actor.workspace_id, thread.id),
+            *models_in(thread.setup),
+        ]
         available = _in_order(services.models.defaults.reviewers, allowed_models(services, policy))
         setup = ReviewSetup(
             answers=tuple(MessageId(answer) for answer in dict.fromkeys(request.answers)),
-            reviewers=pick_reviewers(available, took_part, request.reviewers),
+            reviewers=_picked(available, took_part, request.reviewers, thread),
             asked=request.reviewers,
             focus=focus,
             seed=services.clock.new_id(),
@@ -73,6 +78,19 @@ async def cross_review(
         )
     await enqueue(services, run)
     return started
+
+
+def _picked(
+    available: Sequence[str], took_part: Sequence[str], asked: int, thread: Thread
+) -> tuple[str, ...]:
+    try:
+        return pick_reviewers(available, took_part, asked)
+    except Refusal as refusal:
+        # The refusal names who took part, which a blind Compare does not tell.
+        hidden = hidden_name(thread, thread.mode.value, None)
+        raise Refusal(
+            refusal.code, **{**refusal.fields, **({"took_part": hidden} if hidden else {})}
+        ) from refusal
 
 
 async def _thread_of(services: Services, actor: Actor, answers: Sequence[str]) -> Thread:

@@ -20,7 +20,7 @@ from core.domain.view import (
 from core.files.charset import clean
 from core.store.audit import do_audit, notices
 from core.store.message import entry_at
-from core.store.page import load_branch_header, read_stretch, to_notice_view
+from core.store.page import hidden_name, load_branch_header, read_stretch, to_notice_view
 from core.store.thread import chain, conversations, do_rename, list_threads, thread_channels
 from core.store.workspace import channels_by_id
 
@@ -102,7 +102,7 @@ async def show_thread(
         status=thread.status,
         depth=thread.depth,
         place=thread.place,
-        model=lines[0].model,
+        model=hidden_name(thread, thread.mode.value, lines[0].line) or lines[0].model,
         locale=thread.locale,
         parent_id=thread.parent_id,
         parent_title=parent.title if parent else "",

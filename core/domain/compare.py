@@ -19,7 +19,10 @@ class Candidate:
     letter: str
     """What it is called in the AI input of the comparison, and before people while the Compare is blind."""
     line: str
+    """Alias of the model; its letter where the Compare began blind, so that no id or step gives the model away."""
     model: str
+    name: str
+    """What people read once names are shown; a model's second line is `alias#2`."""
 
     @property
     def step(self) -> str:
@@ -38,25 +41,31 @@ class CompareSetup:
     models: tuple[str, ...]
     blind: bool = False
     """Model names are hidden until someone reveals them or votes."""
+    lettered: bool = False
+    """Lines are named by letters, because it began blind; stays when names are revealed."""
 
     @classmethod
     def from_json(cls, raw: Mapping[str, object]) -> "CompareSetup":
         """Raises Refusal that says what is allowed."""
         fields = Fields(raw)
-        fields.only("models", "blind")
+        fields.only("models", "blind", "lettered")
         models = fields.names("models", least=LEAST_MODELS, most=MOST_MODELS, code="compare_model_count")
-        return cls(models=models, blind=fields.flag("blind"))
+        blind, lettered = fields.flag("blind"), fields.flag("lettered")
+        return cls(models=models, blind=blind, lettered=blind or lettered)
 
     def to_json(self) -> Json:
-        return {"models": list(self.models), "blind": self.blind}
+        return {
+            "models": list(self.models),
+            "blind": self.blind,
+            **({"lettered": True} if self.lettered else {}),
+        }
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """In order; a model's second line is `alias#2`."""
-        lines = _lines(self.models)
+        """In order."""
         return tuple(
-            Candidate(letter=letter, line=line, model=model)
-            for letter, line, model in zip(LETTERS, lines, self.models, strict=False)
+            Candidate(letter=letter, line=letter if self.lettered else name, model=model, name=name)
+            for letter, name, model in zip(LETTERS, _names(self.models), self.models, strict=False)
         )
 
     def candidate(self, line: str) -> Candidate:
@@ -72,12 +81,12 @@ class CompareSetup:
         return replace(self, models=(*self.models, model))
 
 
-def _lines(models: tuple[str, ...]) -> list[str]:
-    lines: list[str] = []
+def _names(models: tuple[str, ...]) -> list[str]:
+    names: list[str] = []
     for model in models:
-        number, line = 1, model
-        while line in lines:
+        number, name = 1, model
+        while name in names:
             number += 1
-            line = f"{model}#{number}"
-        lines.append(line)
-    return lines
+            name = f"{model}#{number}"
+        names.append(name)
+    return names

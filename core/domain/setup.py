@@ -79,6 +79,13 @@ def repeated(models: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(model for model in models if models.count(model) > 1))
 
 
+def models_in(setup: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every model that a thread's setup names, whichever its mode, also those that have not spoken yet."""
+    tables = (table for table in setup.get("participants", ()) if isinstance(table, Mapping))
+    named = [*setup.get("models", ()), setup.get("moderator", ""), *(table["model"] for table in tables)]
+    return tuple(dict.fromkeys(model for model in named if model))
+
+
 def spread(aliases: Sequence[str], count: int) -> tuple[str, ...]:
     """`count` models out of `aliases`, different ones first; none when there are none."""
     distinct = tuple(dict.fromkeys(aliases))

@@ -37,10 +37,11 @@ REPAIR = ".repair"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """What one call left in the store. `problem` says what is wrong with structured output, empty when nothing is."""
+    """What one call left in the store."""
 
     answer: Answer
-    problem: str = ""
+    repair: AiInput | None = None
+    """What to send to have malformed output mended; None when there is nothing to mend, or no more to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +78,8 @@ class Answering:
         if self._durable.stopping.is_set():
             return await self._end_without_call("stopped")
         called = await self._call(self._ask.step, prepared, prepared.ai_input, view)
-        if called.problem:
-            repair = build_repair(prepared.ai_input, called.answer.text, called.problem, self._bench.prompts)
-            called = await self._call(self._ask.step + REPAIR, prepared, repair, view)
+        if called.repair is not None:
+            called = await self._call(self._ask.step + REPAIR, prepared, called.repair, view)
         return called.answer
 
     async def _earlier(self) -> Answer | None:
@@ -199,7 +199,7 @@ class Answering:
     # --- one call ---------------------------------------------------------------------------------------------------
 
     async def _call(self, name: str, prepared: Prepared, ai_input: AiInput, view: AnswerView) -> Called:
-        earlier = await patiently(lambda: self._called_before(name, ai_input))
+        earlier = await patiently(lambda: self._called_before(name, prepared, ai_input))
         if earlier is not None:
             return earlier
         live = LivePost(
@@ -220,10 +220,10 @@ class Answering:
         heard = await hear_out(self._bench, self._durable, call, live)
         return await patiently(lambda: self._store(name, prepared, ai_input, heard))
 
-    async def _called_before(self, name: str, ai_input: AiInput) -> Called | None:
+    async def _called_before(self, name: str, prepared: Prepared, ai_input: AiInput) -> Called | None:
         async with self._bench.store.reading() as session:
             row = await find_step(session, self._run.workspace_id, self._run.id, name)
-            return await self._stored(session, row, ai_input) if row is not None else None
+            return await self._stored(session, row, prepared, ai_input) if row is not None else None
 
     async def _images(self, ai_input: AiInput) -> dict[str, bytes]:
         wanted = {image.sha256 for part in ai_input.parts for image in part.images}
@@ -240,16 +240,18 @@ class Answering:
         """Answer, receipt, usage and the end of the turn, all or nothing."""
         text = clean("".join(heard.text))
         data, problem = _read(text, ai_input, heard)
-        mendable = bool(problem) and not name.endswith(REPAIR)
+        # Half a structured output is nothing to read: it is kept with its receipt and joins no conversation.
+        whole = ai_input.output_schema is None or data is not None
+        repair = self._repair(name, prepared, ai_input, text, problem)
         now = self._bench.clock.now()
         async with self._bench.store.writing() as session:
             row = await find_step(session, self._run.workspace_id, self._run.id, name)
             if row is not None:
-                return await self._stored(session, row, ai_input)
+                return await self._stored(session, row, prepared, ai_input)
             message = self._message(text, data, heard, prepared.turn) if text.strip() else None
             if message is not None:
                 added = await do_add_message(session, self._run.workspace_id, message)
-                if self._ask.line is not None and not problem:
+                if self._ask.line is not None and whole:
                     await do_place_answer(
                         session,
                         self._run.workspace_id,
@@ -277,11 +279,22 @@ class Answering:
             )
             await do_add_receipt(session, self._run.workspace_id, receipt, self._run.requested_by)
             await do_blank_erased_parts(session, self._run.workspace_id, receipt.id)
-            if not mendable:
+            shown = message if whole else None
+            if repair is None:
                 await do_end_step(
-                    session, self._run.workspace_id, self._ending(heard, problem, message, receipt)
+                    session, self._run.workspace_id, self._ending(heard, problem, shown, receipt)
                 )
-        return Called(answer=self._answer(receipt, message, text if mendable else None), problem=problem)
+        return Called(answer=self._answer(receipt, shown), repair=repair)
+
+    def _repair(
+        self, name: str, prepared: Prepared, ai_input: AiInput, text: str, problem: str
+    ) -> AiInput | None:
+        """The one request to mend `text`; None where nothing is wrong, after a repair, and when it would not fit."""
+        if not problem or name.endswith(REPAIR):
+            return None
+        repair = build_repair(ai_input, text, problem, self._bench.prompts)
+        room = prepared.model.context_tokens - prepared.model.max_output_tokens
+        return repair if repair.estimate_tokens <= room else None
 
     def _message(self, text: str, data: Mapping[str, Any] | None, heard: Heard, turn: Turn) -> Message:
         shown = self._ask.present(data, turn) if data is not None and self._ask.present else text
@@ -305,44 +318,53 @@ class Answering:
         return self._step(
             status,
             failure=failure,
-            message_id=message.id if message and not problem else None,
+            message_id=message.id if message else None,
             receipt_id=receipt.id,
         )
 
-    def _answer(self, receipt: Receipt, message: Message | None, raw: str | None) -> Answer:
+    def _answer(self, receipt: Receipt, message: Message | None) -> Answer:
         return Answer(
             step=self._ask.step,
             message_id=message.id if message else None,
             receipt_id=receipt.id,
-            text=raw if raw is not None else message.text if message else "",
+            text=message.text if message else "",
             finish=receipt.finish,
             cut=message.cut if message else Cut.NONE,
             failure=receipt.failure,
             data=message.data if message else None,
         )
 
-    async def _stored(self, session: Session, row: ReceiptRow, ai_input: AiInput) -> Called:
+    async def _stored(
+        self, session: Session, row: ReceiptRow, prepared: Prepared, ai_input: AiInput
+    ) -> Called:
         """What an earlier try of the same call left; its text is read again where it may need mending."""
         message = (
             await find_message(session, self._run.workspace_id, row.answer_id) if row.answer_id else None
         )
-        problem = ""
+        repair = None
         if row.failure == FailureKind.MALFORMED.value and message is not None and ai_input.output_schema:
-            try:
-                parse_output(message.text, ai_input.output_schema)
-            except OutputInvalid as malformed:
-                problem = str(malformed)
+            problem = _problem(message.text, ai_input.output_schema)
+            repair = self._repair(row.step, prepared, ai_input, message.text, problem)
+        shown = message if ai_input.output_schema is None or (message and message.data) else None
         answer = Answer(
             step=self._ask.step,
-            message_id=MessageId(row.answer_id) if row.answer_id else None,
+            message_id=MessageId(shown.id) if shown else None,
             receipt_id=ReceiptId(row.id),
-            text=message.text if message else "",
+            text=shown.text if shown else "",
             finish=Finish(row.finish),
-            cut=Cut(message.cut) if message else Cut.NONE,
+            cut=Cut(shown.cut) if shown else Cut.NONE,
             failure=row.failure,
-            data=message.data if message else None,
+            data=shown.data if shown else None,
         )
-        return Called(answer=answer, problem=problem)
+        return Called(answer=answer, repair=repair)
+
+
+def _problem(text: str, schema: Mapping[str, Any]) -> str:
+    try:
+        parse_output(text, schema)
+    except OutputInvalid as malformed:
+        return str(malformed)
+    return ""
 
 
 def _read(text: str, ai_input: AiInput, heard: Heard) -> tuple[Mapping[str, Any] | None, str]:

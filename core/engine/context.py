@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from core.ai_input.compare import Forced, ForcedDifference, forced_differences
 from core.domain.errors import PlatformFailure
 from core.domain.ids import MessageId, ReceiptId, WorkspaceId
 from core.domain.message import Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
+from core.domain.setup import models_in
 from core.domain.thread import Thread
 from core.domain.view import AnswerView, NoticeView, Phrase, PostView
 from core.domain.workflow import Workflow
@@ -28,6 +30,7 @@ from core.store.artifact import NewVersion, do_save, newest
 from core.store.database import Session
 from core.store.message import do_add_message, models_of_thread
 from core.store.page import load_answer_view, load_branch_header
+from core.store.receipt import load_receipt
 from core.store.run import Run, do_mark, find_run
 from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
 from core.store.tables import ArtifactVersionRow
@@ -74,6 +77,7 @@ class Context:
         self._thread = thread
         self._posting = Posting(bench, durable, run)
         self._turns = 0
+        self._stopped = False
 
     @property
     def model(self) -> str:
@@ -96,7 +100,8 @@ class Context:
         return self._bench.workflows
 
     async def stopped(self) -> bool:
-        return await self._durable.stopped()
+        self._stopped = await self._durable.stopped()
+        return self._stopped
 
     async def answer(self, ask: Ask) -> Answer:
         return _to_answer(await self._durable.step(f"ask:{ask.step}", await self._begun(ask)))
@@ -138,14 +143,15 @@ class Context:
     async def save_version(self, step: str, name: str, body: str, *, answer: Answer, reason: str) -> Draft:
         async def act() -> JsonValue:
             async def write() -> JsonValue:
-                new = NewVersion(
-                    text=body,
-                    author=Author(kind=AuthorKind.MODEL, name=self._run.model),
-                    reason=reason,
-                    message_id=answer.message_id,
-                    receipt_id=answer.receipt_id,
-                )
                 async with self._bench.store.writing() as session:
+                    turn = await find_run_step(session, self._run.workspace_id, self._run.id, answer.step)
+                    new = NewVersion(
+                        text=body,
+                        author=Author(kind=AuthorKind.MODEL, name=turn.model if turn else self._run.model),
+                        reason=reason,
+                        message_id=answer.message_id,
+                        receipt_id=answer.receipt_id,
+                    )
                     return _draft_json(
                         await do_save(
                             session,
@@ -172,11 +178,34 @@ class Context:
                     for alias in (*self._bench.models.defaults.reviewers, *self._bench.models.models)
                     if policy.allowed_models is None or alias in policy.allowed_models
                 ]
-                return [alias for alias in dict.fromkeys(usable) if alias not in took_part][:count]
+                busy = {*took_part, *models_in(self.setup)}
+                return [alias for alias in dict.fromkeys(usable) if alias not in busy][:count]
 
             return await patiently(read)
 
         return tuple(str(alias) for alias in _list(await self._durable.step(f"reviewers:{self._turns}", act)))
+
+    async def differences(self, answers: Sequence[Answer]) -> tuple[ForcedDifference, ...]:
+        async def act() -> JsonValue:
+            async def read() -> list[dict[str, JsonValue]]:
+                async with self._bench.store.reading() as session:
+                    found = {
+                        a.step: await load_receipt(session, self._run.workspace_id, a.receipt_id)
+                        for a in answers
+                        if a.receipt_id
+                    }
+                inputs = {step: receipt.ai_input for step, receipt in found.items() if receipt}
+                return [
+                    {"what": one.what.value, "name": one.name, "values": dict(one.values)}
+                    for one in forced_differences(inputs)
+                ]
+
+            return await patiently(read)
+
+        kept: Any = await self._durable.step(f"differences:{self._turns}", act)
+        return tuple(
+            ForcedDifference(what=Forced(one["what"]), name=one["name"], values=one["values"]) for one in kept
+        )
 
     async def publish(self, step: str, body: str, data: Mapping[str, Any]) -> None:
         self._turns += 1
@@ -279,7 +308,7 @@ class Context:
         async def write() -> None:
             async with self._bench.store.writing() as session:
                 turns = await steps_of(session, self._run.workspace_id, [self._run.id])
-                status, failure = _outcome(turns)
+                status, failure = _outcome(turns, stopped=self._stopped)
                 await self._mark(session, status, failure)
 
         await patiently(write)
@@ -308,9 +337,9 @@ class Context:
         return await patiently(read)
 
 
-def _outcome(turns: Sequence[Step]) -> tuple[str, Phrase | None]:
-    """How a run ended: stopped when a turn was, failed when all turns did, done otherwise."""
-    if any(turn.status == "stopped" for turn in turns):
+def _outcome(turns: Sequence[Step], *, stopped: bool) -> tuple[str, Phrase | None]:
+    """How a run ended: stopped within a turn or between two, failed when all turns did, done otherwise."""
+    if stopped or any(turn.status == "stopped" for turn in turns):
         return "stopped", None
     if turns and all(turn.status == "failed" for turn in turns):
         return "failed", turns[-1].failure

@@ -7,11 +7,14 @@ from core.ai_input.compare import PROMPT_NAMES, build_candidate, build_compariso
 from core.domain.compare import SUMMARY, CompareSetup
 from core.domain.receipt import AiInput
 from core.modes.context import Ask, RunContext
-from core.modes.presenting import present_comparison
+from core.modes.presenting import candidate_names, present_comparison, present_differences
 from core.ports import Turn
 from core.prompts.registry import PromptLibrary
 
 COMPARISON = "comparison"
+CONDITIONS = "conditions"
+"""Step that says what could not be the same for all candidates."""
+
 PROMPTS = PROMPT_NAMES
 
 
@@ -20,7 +23,7 @@ async def compare(run: RunContext) -> None:
     setup = CompareSetup.from_json(run.setup)
     wanted = run.args.get("lines")
     limit = run.least_output_tokens(setup.models)
-    await run.answer_all(
+    answers = await run.answer_all(
         [
             Ask(
                 step=candidate.step,
@@ -33,6 +36,11 @@ async def compare(run: RunContext) -> None:
             if wanted is None or candidate.line in wanted
         ]
     )
+    differences = await run.differences(answers)
+    if differences:
+        names = candidate_names(setup, run.locale)
+        by_step = {candidate.step: names[candidate.letter] for candidate in setup.candidates}
+        await run.publish(CONDITIONS, present_differences(differences, by_step, run.locale), {})
 
 
 def _input(turn: Turn, prompts: PromptLibrary, *, max_tokens: int) -> AiInput:

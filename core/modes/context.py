@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from core.ai_input.compare import ForcedDifference
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Cut
 from core.domain.receipt import AiInput, Finish
@@ -119,6 +120,10 @@ class RunContext(Protocol):
 
     async def reviewers(self, count: int) -> tuple[str, ...]:
         """At most `count` models that took no part in the thread, as it stands when this is first asked."""
+        ...
+
+    async def differences(self, answers: Sequence[Answer]) -> tuple[ForcedDifference, ...]:
+        """In what the AI inputs of these answers differed though they should be the same; by step."""
         ...
 
     async def publish(self, step: str, body: str, data: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from core.domain.compare import SUMMARY
 from core.domain.debate import DebateSetup, RoundKind, rebuttals_in
 from core.domain.thread import Mode
 from core.domain.view import Phrase
+from core.modes.compare import CONDITIONS
 from core.modes.cross_review import KIND, RESULT
 
 
@@ -26,7 +27,8 @@ def label_of(kind: str, setup: Mapping[str, Any], step: str) -> Phrase | None:
             if step == RESULT
             else Phrase(key="label.verdict", fields={"seat": seat})
         )
-    return Phrase(key="label.comparison") if step == SUMMARY else None
+    names = {SUMMARY: "comparison", CONDITIONS: "conditions"}
+    return Phrase(key=f"label.{names[step]}") if step in names else None
 
 
 def _debate(setup: DebateSetup, step: str) -> Phrase | None:

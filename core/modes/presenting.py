@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.ai_input.compare import answers_to_compare, forced_differences
+from core.ai_input.compare import ForcedDifference, answers_to_compare
 from core.ai_input.debate import absences, rounds_of_run, stances
 from core.ai_input.material import words
 from core.ai_input.workflow import answers_under_review, inner_turn
 from core.domain.artifact import Change, DiffRow, diff
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup, RoundKind
-from core.domain.receipt import AiInput
 from core.domain.review import Aggregate, Judged, ReviewSetup, letters_of
 from core.domain.setup import Json
 from core.domain.thread import Mode
@@ -43,8 +42,8 @@ def present_comparison(data: Data, turn: Turn, *, setup: CompareSetup, locale: s
     return page.text()
 
 
-def forced_notes(inputs: Mapping[str, AiInput], names: Names) -> tuple[Phrase, ...]:
-    """What had to differ between the AI inputs of one question, by line; `names` are what people call the lines."""
+def forced_notes(differences: Sequence[ForcedDifference], names: Names) -> tuple[Phrase, ...]:
+    """What had to differ between the AI inputs of one question; `names` are what people call those it is told of."""
     return tuple(
         Phrase(
             key=f"forced.{one.what}",
@@ -53,14 +52,20 @@ def forced_notes(inputs: Mapping[str, AiInput], names: Names) -> tuple[Phrase, .
                 "values": ", ".join(f"{names[line]}: {value:g}" for line, value in one.values.items()),
             },
         )
-        for one in forced_differences(inputs)
+        for one in differences
+    )
+
+
+def present_differences(differences: Sequence[ForcedDifference], names: Names, locale: str) -> str:
+    return "\n".join(
+        f"- {text(locale, note.key, **note.fields)}" for note in forced_notes(differences, names)
     )
 
 
 def candidate_names(setup: CompareSetup, locale: str) -> dict[str, str]:
-    """The candidates' lines, or names that give nothing away while the Compare is blind."""
+    """The candidates' names by letter, or names that give nothing away while the Compare is blind."""
     return {
-        c.letter: text(locale, "present.blind_name", letter=c.letter) if setup.blind else c.line
+        c.letter: text(locale, "present.blind_name", letter=c.letter) if setup.blind else c.name
         for c in setup.candidates
     }
 

@@ -9,7 +9,7 @@ from core.ai_input import codraft as codraft_input
 from core.ai_input import compare as compare_input
 from core.ai_input import cross_review as review_input
 from core.ai_input import debate as debate_input
-from core.ai_input.compare import build_comparison
+from core.ai_input.compare import ForcedDifference, build_comparison
 from core.ai_input.workflow import (
     PROMPT_NAMES,
     BuildsWithMaterials,
@@ -227,6 +227,9 @@ class InStep:
 
     async def reviewers(self, count: int) -> tuple[str, ...]:
         return await self.run.reviewers(count)
+
+    async def differences(self, answers: Sequence[Answer]) -> tuple[ForcedDifference, ...]:
+        return await self.run.differences(answers)
 
     async def publish(self, step: str, body: str, data: Mapping[str, Any]) -> None:
         await self.run.publish(inner_step(self.step.id, step), body, data)

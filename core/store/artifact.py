@@ -159,8 +159,9 @@ async def do_save(
     if artifact is None:
         raise LookupError("an artifact that was just added")
     held = await versions(session, workspace_id, artifact.id)
-    if held and new.message_id is not None and held[-1].message_id == new.message_id:
-        return held[-1]
+    kept = [version for version in held if new.message_id and version.message_id == new.message_id]
+    if kept:
+        return kept[-1]
     return await do_add_version(session, artifact, new, clock=clock)
 
 

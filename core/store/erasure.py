@@ -82,9 +82,15 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
 
 
 async def _do_blank_setups(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
-    """What a person typed into the form a thread was started with; choices such as models stay."""
+    """What a person typed into the form a thread was started with; choices such as models stay.
+
+    Branches, whoever made them, hold the setup of the top-level thread.
+    """
+    begun = select(ThreadRow.id).where(
+        ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id
+    )
     for thread in await session.scalars(
-        select(ThreadRow).where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
+        select(ThreadRow).where(ThreadRow.workspace_id == workspace_id, ThreadRow.top_id.in_(begun))
     ):
         thread.setup = {
             name: _blanked(value) if name in TYPED_IN else value for name, value in thread.setup.items()

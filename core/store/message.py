@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
+from core.modes.cross_review import KIND as CROSS_REVIEW
 from core.ports import Window
 from core.store.claim import insert_or_ignore
 from core.store.tables import (
@@ -327,6 +328,17 @@ async def position_of(
     )
 
 
+async def position_in(
+    session: AsyncSession, conversation_id: ConversationId, message_id: MessageId
+) -> int | None:
+    """Where exactly this version of a message stands; None when it does not."""
+    return await session.scalar(
+        select(EntryRow.position).where(
+            EntryRow.conversation_id == conversation_id, EntryRow.message_id == message_id
+        )
+    )
+
+
 async def entry_at(session: AsyncSession, conversation_id: ConversationId, position: int) -> Entry | None:
     entries = await entries_between(session, conversation_id, position, position)
     return entries[0] if entries else None
@@ -418,11 +430,21 @@ async def latest_version(session: AsyncSession, root_id: MessageId) -> MessageRo
 async def models_of_thread(
     session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId
 ) -> list[str]:
-    """Models that wrote anything a thread shows, inherited answers included, in order of alias."""
+    """Models that wrote anything a thread shows or have a line in it, inherited answers included, in order of alias.
+
+    Reviewers of answers took no part in the conversation and are not among them.
+    """
     wrote = (
         select(StepRow.model)
         .join(RunRow, RunRow.id == StepRow.run_id)
-        .where(RunRow.workspace_id == workspace_id, RunRow.thread_id == thread_id)
+        .where(
+            RunRow.workspace_id == workspace_id,
+            RunRow.thread_id == thread_id,
+            RunRow.kind != CROSS_REVIEW,
+        )
+    )
+    has_line = select(ConversationRow.model).where(
+        ConversationRow.workspace_id == workspace_id, ConversationRow.thread_id == thread_id
     )
     stands = (
         select(MessageRow.author_name)
@@ -434,4 +456,5 @@ async def models_of_thread(
             MessageRow.author_kind == AuthorKind.MODEL.value,
         )
     )
-    return sorted({*await session.scalars(wrote), *await session.scalars(stands)})
+    found = [set(await session.scalars(query)) for query in (wrote, has_line, stands)]
+    return sorted(set().union(*found))

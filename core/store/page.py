@@ -33,6 +33,7 @@ from core.store.message import (
     latest_version,
     length,
     position_of,
+    to_message,
     with_attachments,
 )
 from core.store.receipt import find_receipt_row, receipts_by_id, usage_of
@@ -135,7 +136,8 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
     kept = message is None or card.position is not None or aside
     omitted = sum(o["count"] for o in receipt.omissions if o["what"] == "messages") if receipt else 0
     model = turn.model if turn else run.model
-    hidden = hidden_name(thread, run.kind, turn.line if turn else None)
+    # What the product worked out itself has no line, and no name to hide.
+    hidden = hidden_name(thread, run.kind, turn.line if turn else None) if not aside else ""
     return AnswerView(
         run_id=run.id,
         step=turn.step if turn else "",
@@ -167,6 +169,13 @@ def hidden_name(thread: Thread, kind: str, line: str | None) -> str:
     setup = CompareSetup.from_json(thread.setup)
     letters = {candidate.line: candidate.letter for candidate in setup.candidates}
     return text(thread.locale, "present.blind_name", letter=letters.get(line or "", "?"))
+
+
+def author_shown(thread: Thread, message: Message) -> str:
+    """The name of a message's author as people may read it in this thread."""
+    kind, _, line = message.step.partition(":")
+    hidden = hidden_name(thread, Mode.COMPARE.value, line) if kind == "answer" else ""
+    return hidden or message.author.name
 
 
 def masked(failure: Phrase | None, hidden: str) -> Phrase | None:
@@ -376,13 +385,13 @@ async def load_branch_header(
         parent_place=parent.place,
         split_position=branch.split_position,
         inherited=sum(line.inherited for line in lines),
-        split_quote=quote(split_row.author_name, split_row.text) if split_row else None,
-        quotes=tuple(quote(entry.message.author.name, entry.message.text) for entry in quoted),
-        transcript=await _transcript(session, lines) if with_transcript else "",
+        split_quote=quote(author_shown(branch, to_message(split_row)), split_row.text) if split_row else None,
+        quotes=tuple(quote(author_shown(branch, e.message), e.message.text) for e in quoted),
+        transcript=await _transcript(session, branch, lines) if with_transcript else "",
     )
 
 
-async def _transcript(session: AsyncSession, lines: Sequence[Conversation]) -> str:
+async def _transcript(session: AsyncSession, branch: Thread, lines: Sequence[Conversation]) -> str:
     """The inherited messages of all lines as Markdown, each under its author and time.
 
     Read piece by piece: a hundred thousand rows at once would hold the event loop up for seconds.
@@ -391,10 +400,13 @@ async def _transcript(session: AsyncSession, lines: Sequence[Conversation]) -> s
     for line in lines:
         for first in range(1, line.inherited + 1, TRANSCRIPT_PIECE):
             last = min(first + TRANSCRIPT_PIECE - 1, line.inherited)
-            blocks += [_block(e.message) for e in await entries_between(session, line.id, first, last)]
+            blocks += [
+                _block(branch, e.message) for e in await entries_between(session, line.id, first, last)
+            ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def _block(message: Message) -> str:
+def _block(branch: Thread, message: Message) -> str:
     by_model = " (AI)" if message.author.kind is AuthorKind.MODEL else ""
-    return f"### {message.author.name}{by_model}, {message.created_at:%Y-%m-%d %H:%M} UTC\n\n{message.text}"
+    author = author_shown(branch, message)
+    return f"### {author}{by_model}, {message.created_at:%Y-%m-%d %H:%M} UTC\n\n{message.text}"

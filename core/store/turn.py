@@ -14,6 +14,7 @@ from core.store.message import (
     entry_at,
     find_messages,
     length,
+    position_in,
     position_of,
     read_window,
 )
@@ -75,8 +76,19 @@ async def load_turn(
         setup=thread.setup,
         args=run.args,
         spoken=spoken,
+        late=await _late(session, lines[0], conversation) if thread.mode is Mode.COMPARE else (),
         reviewed=reviewed,
     )
+
+
+async def _late(session: AsyncSession, main: Conversation, line: Conversation) -> tuple[Message, ...]:
+    """What people said in a Compare before a line began: its first message stands further down in the main line."""
+    first = await entry_at(session, line.id, 1)
+    joined = await position_in(session, main.id, first.message.id) if first else None
+    if not joined or joined == 1:
+        return ()
+    before = await entries_between(session, main.id, 1, joined - 1)
+    return tuple(e.message for e in before if not e.message.is_answer and not e.message.erased)
 
 
 async def _reviewed(session: AsyncSession, run: Run) -> tuple[Spoken, ...]:

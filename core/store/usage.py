@@ -2,21 +2,31 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, case, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import WorkspaceId
+from core.domain.thread import Mode
 from core.domain.view import UsageLine
-from core.store.tables import PersonRow, ReceiptRow
+from core.store.tables import PersonRow, ReceiptRow, ThreadRow
 
 
 async def usage_by(
     session: AsyncSession, workspace_id: WorkspaceId, since: datetime, *, by: str
 ) -> tuple[UsageLine, ...]:
-    """One line a day (`day`, oldest first), a model (`model`) or a person (`person`), the costliest first."""
+    """One line a day (`day`, oldest first), a model (`model`) or a person (`person`), the costliest first.
+
+    Candidates of a Compare that is still blind are one model without a name.
+    """
+    blind = select(ThreadRow.id).where(
+        ThreadRow.workspace_id == workspace_id,
+        ThreadRow.mode == Mode.COMPARE.value,
+        ThreadRow.setup["blind"].as_boolean(),
+    )
+    hidden = and_(ReceiptRow.step.startswith("answer:"), ReceiptRow.thread_id.in_(blind))
     labels = {
         "day": func.date(ReceiptRow.created_at),
-        "model": ReceiptRow.model,
+        "model": case((hidden, ""), else_=ReceiptRow.model),
         "person": PersonRow.name,
     }
     label = labels[by]

@@ -19,6 +19,7 @@ from core.ai_input.compare import (
 from core.ai_input.window import WINDOW_MESSAGES
 from core.domain.compare import CompareSetup
 from core.domain.errors import Refusal
+from core.domain.ids import MessageId
 from core.domain.message import Cut
 from core.domain.receipt import AiInput, Origin, Role
 from core.ports import Turn
@@ -26,10 +27,10 @@ from tests.ai_input.conversation import answer, image, message, talk, turn
 from tests.ai_input.voices import HOSTILE, PROMPTS, said, shown, texts, unfenced, voices
 
 SETUP = CompareSetup(models=("alpha", "beta", "gamma")).to_json()
-LATE = [
-    {"message_id": "q1", "author": "Alice", "text": "First question"},
-    {"message_id": "q2", "author": "Bob", "text": "Second question"},
-]
+LATE = (
+    replace(message(1, "First question"), id=MessageId("q1")),
+    replace(message(2, "Second question", name="Bob"), id=MessageId("q2")),
+)
 
 
 def line(model: str, before: list[Any], **changes: Any) -> Turn:
@@ -93,7 +94,7 @@ def test_the_same_parameters_hold_for_all_candidates_where_the_run_gives_them() 
 
 
 def test_a_late_joiner_is_told_and_gets_the_questions_so_far_without_answers() -> None:
-    late = build_candidate(line("gamma", [], args={"late": {"gamma": LATE}}), PROMPTS)
+    late = build_candidate(line("gamma", [], late=LATE), PROMPTS)
     origins = [part.origin for part in late.parts]
     assert origins == [
         Origin.SYSTEM_PROMPT,
@@ -112,10 +113,9 @@ def test_a_late_joiner_is_told_and_gets_the_questions_so_far_without_answers() -
 
 
 def test_only_the_late_line_is_told_and_its_shared_part_stays_equal() -> None:
-    args = {"late": {"gamma": LATE}}
     history = [message(1, "First question"), answer(2, "mine"), message(3, "Second question", name="Bob")]
-    early = build_candidate(line("alpha", history, args=args), PROMPTS)
-    late = build_candidate(line("gamma", [], args=args), PROMPTS)
+    early = build_candidate(line("alpha", history), PROMPTS)
+    late = build_candidate(line("gamma", [], late=LATE), PROMPTS)
     assert "late" not in shown(early).split("Be accurate")[1]
     assert shared_sha256(early) == shared_sha256(late)
     assert [one.what for one in forced_differences({"alpha": early, "gamma": late})] == [Forced.LATE]
@@ -123,7 +123,7 @@ def test_only_the_late_line_is_told_and_its_shared_part_stays_equal() -> None:
 
 def test_on_its_next_turn_a_late_joiner_has_questions_and_its_own_answers() -> None:
     own = [message(3, "Third"), answer(4, "planted-gamma")]
-    late = build_candidate(line("gamma", own, args={"late": {"gamma": LATE}}), PROMPTS)
+    late = build_candidate(line("gamma", own, late=LATE), PROMPTS)
     assert [t.rpartition("\n")[2] for t in texts(late, Origin.HISTORY)] == [
         "First question",
         "Second question",
@@ -133,12 +133,12 @@ def test_on_its_next_turn_a_late_joiner_has_questions_and_its_own_answers() -> N
 
 
 def test_questions_of_a_late_joiner_keep_within_the_window() -> None:
-    many = [{"message_id": f"q{n}", "author": "Alice", "text": f"question {n}"} for n in range(30)]
-    few = build_candidate(line("gamma", [], args={"late": {"gamma": many}}), PROMPTS)
+    many = tuple(replace(message(1, f"question {n}"), id=MessageId(f"q{n}")) for n in range(30))
+    few = build_candidate(line("gamma", [], late=many), PROMPTS)
     assert len(texts(few, Origin.HISTORY)) == WINDOW_MESSAGES
     assert "question 0" in texts(few, Origin.FIRST_MESSAGE)[0]
     assert "9" in texts(few, Origin.OMITTED_NOTE)[0]
-    long = build_candidate(line("gamma", talk(40), args={"late": {"gamma": LATE}}), PROMPTS)
+    long = build_candidate(line("gamma", talk(40), late=LATE), PROMPTS)
     assert "First question" in texts(long, Origin.FIRST_MESSAGE)[0]
     assert "21" in texts(long, Origin.OMITTED_NOTE)[0]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from core.ai_input.compare import forced_differences
 from core.domain.artifact import diff
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup, RoundKind
@@ -81,11 +82,11 @@ def test_what_had_to_differ_is_told_with_the_names_that_people_may_see() -> None
         line: AiInput(parts=(question,), prompts=(), estimate_tokens=1, params={"temperature": value})
         for line, value in (("alpha", 0.5), ("beta", 1.0))
     }
-    (note,) = forced_notes(inputs, {"alpha": "Model A", "beta": "Model B"})
+    (note,) = forced_notes(forced_differences(inputs), {"alpha": "Model A", "beta": "Model B"})
     assert phrase("en", note) == "Had to differ: temperature (Model A: 0.5, Model B: 1)"
     assert phrase("ja", note) == "揃えられなかった条件: temperature(Model A: 0.5, Model B: 1)"
     same = dict.fromkeys(inputs, inputs["alpha"])
-    assert forced_notes(same, {}) == ()
+    assert forced_notes(forced_differences(same), {}) == ()
 
 
 def debate(data: dict[str, Any], kind: RoundKind, *spoken: Any) -> str:
@@ -218,12 +219,12 @@ VERDICT = {
 
 
 def reviewed(*, blind: bool = False, mode: Mode = Mode.COMPARE) -> Turn:
-    setup = CompareSetup(models=("alpha", "beta"), blind=blind).to_json()
-    answers = (
-        said("answer:alpha", "All is well", model="alpha"),
-        said("answer:beta", "So 2 + 2\n= 5", model="beta"),
+    setup = CompareSetup(models=("alpha", "beta"), blind=blind, lettered=blind)
+    words = ("All is well", "So 2 + 2\n= 5")
+    answers = tuple(
+        said(c.step, text, model=c.model) for c, text in zip(setup.candidates, words, strict=True)
     )
-    turn = voices(setup)
+    turn = voices(setup.to_json())
     return replace(turn, reviewed=answers, thread=replace(turn.thread, mode=mode))
 
 
