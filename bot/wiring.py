@@ -30,6 +30,7 @@ from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
 from core.commands import care
 from core.commands.console import PLATFORM, LocalChannels, set_up
+from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
 from core.commands.services import Services
 from core.commands.upkeep import apply_retention, pick_up_left_behind
@@ -341,7 +342,8 @@ async def erase_person(settings: Settings, workspace: str, person: str) -> Erase
 async def sync_discord(settings: Settings, guild: str, again: bool) -> Synced:  # noqa: FBT001  as `bot.cli` calls it
     """Register the commands of this release with Discord. Raises ConfigurationError and PlatformFailure."""
     async with _store(settings) as store:
-        return await sync_commands(settings.discord, store, SystemClock(), guild=guild, again=again)
+        register = CommandRegister(store, SystemClock())
+        return await sync_commands(settings.discord, register, guild=guild, again=again)
 
 
 @asynccontextmanager

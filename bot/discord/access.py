@@ -14,7 +14,7 @@ from core.domain.ids import WorkspaceId
 
 log = logging.getLogger(__name__)
 
-MEMBER_S: Final = 10.0
+MEMBER_S: Final = 3.0
 """How long the roles of a member are believed after Discord told them; channels and roles are told as they change."""
 
 MEMBERS: Final = 2_000

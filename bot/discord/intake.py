@@ -84,7 +84,12 @@ class Intake:
         async with self.lanes.turn(message.channel.id):
             if message.id in self.seen:
                 return
-            await self._insist(message, message.guild)
+            try:
+                await self._insist(message, message.guild)
+            except Exception:
+                # One message ends here: those after it, live or missed, are none the worse for it.
+                log.exception("a message could not be taken in", extra={"message_id": message.id})
+                await self._say_to_mention(message, message.guild, "discord.unexpected")
             self.seen.append(message.id)
 
     async def decline_direct(self, message: discord.Message) -> None:
@@ -101,7 +106,7 @@ class Intake:
             except StoreUnavailable:
                 log.warning("the database is away; a message waits", extra={"message_id": message.id})
                 if pause_s == PAUSE_S:
-                    await self._say_unavailable(message, guild)
+                    await self._say_to_mention(message, guild, "discord.store_away")
             except PlatformFailure as failure:
                 tries += 1
                 if not failure.retryable or tries == PLATFORM_TRIES:
@@ -287,8 +292,7 @@ class Intake:
         sentence = i18n.text(locale_of(message.guild), "discord.content_hidden")
         await reply(message, message.channel, Card(content=sentence), "hint")
 
-    async def _say_unavailable(self, message: discord.Message, guild: discord.Guild) -> None:
-        """Tell whoever mentioned us that the message waits; of other messages it is not known whether they are ours."""
+    async def _say_to_mention(self, message: discord.Message, guild: discord.Guild, key: str) -> None:
+        """Tell whoever mentioned us; of other messages it is not known whether they are for us."""
         if words_of(message, own_of(guild)).mentions_bot:
-            card = Card(content=i18n.text(locale_of(guild), "discord.store_away"))
-            await reply(message, message.channel, card, "away")
+            await reply(message, message.channel, Card(content=i18n.text(locale_of(guild), key)), key)

@@ -269,7 +269,9 @@ def _known_as(messages: Sequence[discord.Message], key: str) -> discord.Message 
 
 def _same(messages: Sequence[discord.Message], card: Card, shown: Sequence[str]) -> discord.Message | None:
     """A later part without buttons carries no mark; its text is what it is known by."""
-    return next((m for m in messages if m.content.strip() == card.content.strip() and str(m.id) not in shown), None)
+    return next(
+        (m for m in messages if m.content.strip() == card.content.strip() and str(m.id) not in shown), None
+    )
 
 
 def _look_at(task: asyncio.Task[None]) -> None:

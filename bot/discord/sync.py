@@ -11,10 +11,8 @@ from bot.discord.connection import point_library_at
 from bot.discord.permission import invite
 from bot.discord.traffic import translated
 from bot.settings import DiscordSettings
-from core.commands.high_water import note_registered_commands, registered_commands
+from core.commands.high_water import CommandRegister
 from core.domain.errors import ConfigurationError, PlatformFailure
-from core.ports import Clock
-from core.store.database import Store
 
 EVERYWHERE: Final = "global"
 LOGIN_S: Final = 60.0
@@ -31,7 +29,7 @@ class Synced:
 
 
 async def sync_commands(
-    settings: DiscordSettings, store: Store, clock: Clock, *, guild: str = "", again: bool = False
+    settings: DiscordSettings, register: CommandRegister, *, guild: str = "", again: bool = False
 ) -> Synced:
     """Register the commands everywhere, or in one server (its id), unless the same ones were registered last.
 
@@ -50,10 +48,10 @@ async def sync_commands(
         application = await _login(client, settings.token)
         scope = guild or EVERYWHERE
         wanted = payload_hash()
-        known = await registered_commands(store, str(application), scope)
+        known = await register.known(str(application), scope)
         if known != wanted or again:
             await _register(client, application, guild, commands)
-            await note_registered_commands(store, clock, str(application), scope, wanted)
+            await register.note(str(application), scope, wanted)
     return Synced(count=len(commands), changed=known != wanted or again, invite=invite(application))
 
 

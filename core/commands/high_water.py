@@ -1,5 +1,7 @@
 """What an adapter remembers between two lives: how far it read, and which commands it registered."""
 
+from dataclasses import dataclass
+
 from core.commands.person import WorkspaceSeen
 from core.commands.services import Services
 from core.domain.ids import WorkspaceId
@@ -29,15 +31,19 @@ async def raise_high_water(services: Services, seen: WorkspaceSeen, source: str,
         await do_raise_high_water(session, WorkspaceId(workspace.id), source, mark, clock=services.clock)
 
 
-async def registered_commands(store: Store, application: str, scope: str) -> str | None:
-    """Hash of the commands that were registered last; None when none were."""
-    async with store.reading() as session:
-        return await command_hash(session, application, scope)
+@dataclass(frozen=True, slots=True)
+class CommandRegister:
+    """What was last registered as commands with a platform, by application and scope."""
 
+    store: Store
+    clock: Clock
 
-async def note_registered_commands(
-    store: Store, clock: Clock, application: str, scope: str, sha256: str
-) -> None:
-    """Remember which commands are registered now."""
-    async with store.writing() as session:
-        await do_note_command_hash(session, application, scope, sha256, clock=clock)
+    async def known(self, application: str, scope: str) -> str | None:
+        """Hash of the commands that were registered last; None when none were."""
+        async with self.store.reading() as session:
+            return await command_hash(session, application, scope)
+
+    async def note(self, application: str, scope: str, sha256: str) -> None:
+        """Remember which commands are registered now."""
+        async with self.store.writing() as session:
+            await do_note_command_hash(session, application, scope, sha256, clock=self.clock)

@@ -112,10 +112,12 @@ class DiscordServer:
     def gateway_url(self) -> str:
         return f"ws://127.0.0.1:{self.port}/gw/"
 
-    async def says(self, channel: str, text: str, *, user: str = ALICE, **more: Any) -> str:
-        """A person posts; the id of the message."""
+    async def says(self, channel: str, text: str, *, user: str = ALICE, copies: int = 1, **more: Any) -> str:
+        """A person posts, and the event is delivered `copies` times; the id of the message."""
         message = self._message(channel, user, {"content": text, **more})
         await self._store(message)
+        for _ in range(copies - 1):
+            await self.fire("MESSAGE_CREATE", self._as_event(message))
         return str(message["id"])
 
     async def says_directly(self, text: str, *, user: str = ALICE) -> str:
@@ -201,6 +203,13 @@ class DiscordServer:
         ]
         data = {"custom_id": form["custom_id"], "components": components}
         return await self._interact(5, data, opened["channel"], user)
+
+    async def overwrites(self, channel: str, person: str, *, may_see: bool) -> None:
+        """Someone who manages the channel lets a person in, or takes that back."""
+        kept = [o for o in self.channels[channel]["permission_overwrites"] if o["id"] != person]
+        own = [{"id": person, "type": 1, "allow": str(VIEW), "deny": "0"}] if may_see else []
+        self.channels[channel]["permission_overwrites"] = [*kept, *own]
+        await self.fire("CHANNEL_UPDATE", self.channels[channel])
 
     def ours(self, channel: str) -> list[Json]:
         """Posts of the bot that everyone sees, in order, without Discord's own notes."""

@@ -9,6 +9,7 @@ from bot.discord.command import COMMANDS, command_named, manifest, payload, prob
 from bot.discord.permission import PERMISSIONS, invite
 from bot.discord.sync import sync_commands
 from bot.settings import DiscordSettings
+from core.commands.high_water import CommandRegister
 from core.domain.errors import ConfigurationError
 from core.store.database import Store
 from core.store.migrations import migrate
@@ -68,12 +69,12 @@ async def store(tmp_path: Path) -> Store:
 async def test_the_same_commands_are_registered_once_for_each_scope(
     server: DiscordServer, store: Store
 ) -> None:
-    settings, clock = settings_of(server), SteppingClock()
-    first = await sync_commands(settings, store, clock)
+    settings, register = settings_of(server), CommandRegister(store, SteppingClock())
+    first = await sync_commands(settings, register)
     assert (first.changed, first.count) == (True, len(COMMANDS))
-    assert not (await sync_commands(settings, store, clock)).changed
-    assert (await sync_commands(settings, store, clock, guild=GUILD)).changed
-    assert (await sync_commands(settings, store, clock, again=True)).changed
+    assert not (await sync_commands(settings, register)).changed
+    assert (await sync_commands(settings, register, guild=GUILD)).changed
+    assert (await sync_commands(settings, register, again=True)).changed
     registered = [call.path for call in server.calls_of("PUT", "/commands$")]
     assert [path.count("guilds") for path in registered] == [0, 1, 0]
     assert json.dumps(server.calls_of("PUT", "/commands$")[0].body) == json.dumps(payload())
@@ -81,12 +82,12 @@ async def test_the_same_commands_are_registered_once_for_each_scope(
 
 
 async def test_a_registration_that_cannot_be_made_says_why(server: DiscordServer, store: Store) -> None:
-    settings, clock = settings_of(server), SteppingClock()
+    settings, register = settings_of(server), CommandRegister(store, SteppingClock())
     with pytest.raises(ConfigurationError, match="DISCORD_TOKEN: is not set"):
-        await sync_commands(DiscordSettings(token="", api_url="", gateway_url=""), store, clock)
+        await sync_commands(DiscordSettings(token="", api_url="", gateway_url=""), register)
     with pytest.raises(ConfigurationError, match="must be the id of a server"):
-        await sync_commands(settings, store, clock, guild="general")
+        await sync_commands(settings, register, guild="general")
     server.faults.append(Fault("GET /users/@me", "before", 401))
     with pytest.raises(ConfigurationError, match="not a token that Discord knows"):
-        await sync_commands(settings, store, clock)
+        await sync_commands(settings, register)
     await store.close()

@@ -11,6 +11,7 @@ from bot.discord.client import Timing
 from bot.discord.limit import PLATFORM
 from bot.discord.sync import sync_commands
 from bot.settings import DiscordSettings
+from core.commands.high_water import CommandRegister
 from core.commands.person import PersonSeen, WorkspaceSeen, identify
 from core.commands.place import thread_at
 from core.commands.services import Services
@@ -122,7 +123,7 @@ async def open_discord_world(
     ):
         services = replace(world.services, access={**world.services.access, PLATFORM: bot.access})
         if "global" not in server.commands:
-            await sync_commands(settings_of(server), world.store, world.clock)
+            await sync_commands(settings_of(server), CommandRegister(world.store, world.clock))
         bot.begin(services)
         if wait:
             await server.until(lambda: bot.ready)
