@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import Work, command_line
+from bot.discord.sync import Synced
 from bot.doctor import Probes
 from bot.settings import Settings
 from core.domain.errors import Refusal, StoreUnavailable
@@ -24,7 +25,12 @@ class FakeWork:
     def work(self) -> Work:
         probes = Probes(ping=self.ping, catalogue=self.catalogue, try_models=self.try_models)
         return Work(
-            serve=self.serve, migrate=self.migrate, export=self.export, erase=self.erase, probes=probes
+            serve=self.serve,
+            migrate=self.migrate,
+            export=self.export,
+            erase=self.erase,
+            sync_discord=self.sync_discord,
+            probes=probes,
         )
 
     async def serve(self, settings: Settings) -> None:
@@ -45,6 +51,10 @@ class FakeWork:
     async def erase(self, settings: Settings, workspace: str, person: str) -> Erased:
         self.done.append(f"erase {person} in {workspace}")
         return Erased(messages=3, receipts=2, attachments=1)
+
+    async def sync_discord(self, settings: Settings, guild: str, again: bool) -> Synced:
+        self.done.append(f"sync {guild or 'everywhere'}")
+        return Synced(count=12, changed=again or not guild, invite="https://discord.example/invite")
 
     async def ping(self, url: str) -> None:
         self.done.append("ping")
@@ -99,7 +109,7 @@ def test_arguments_that_do_not_fit_end_with_2_and_the_list_of_commands(
     assert run(fake, tmp_path, *arguments) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "There are: serve, migrate, doctor, export, erase." in said.err
+    assert "There are: serve, migrate, doctor, discord-sync, export, erase." in said.err
     assert fake.done == []
 
 
@@ -209,3 +219,16 @@ def test_doctor_ends_with_1_when_it_found_a_problem(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "Problems found: 1."
     assert sum(line.startswith("[problem] ") for line in lines) == 1
+
+
+def test_commands_are_registered_with_discord_and_the_invitation_is_shown(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "discord-sync") == 0
+    assert run(fake, tmp_path, "discord-sync", "--guild", "7") == 0
+    assert run(fake, tmp_path, "discord-sync", "--guild", "7", "--again") == 0
+    said = capsys.readouterr().out
+    assert said.count("12 commands are registered") == 2
+    assert said.count("nothing was changed") == 1
+    assert said.count("https://discord.example/invite") == 3
+    assert fake.done == ["sync everywhere", "sync 7", "sync 7"]
