@@ -26,14 +26,13 @@ from core.engine.serialiser import JsonValue
 from core.modes import RUNS
 from core.modes.branching import note
 from core.modes.context import Answer, Ask, Draft
-from core.store.artifact import NewVersion, do_save, newest
+from core.store.artifact import NewVersion, do_save, find_version, newest
 from core.store.database import Session
-from core.store.message import do_add_message, models_of_thread
+from core.store.message import do_add_message, find_message, models_of_thread
 from core.store.page import load_answer_view, load_branch_header
 from core.store.receipt import load_receipt
 from core.store.run import Run, do_mark, find_run
 from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
-from core.store.tables import ArtifactVersionRow
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
@@ -104,13 +103,35 @@ class Context:
         return self._stopped
 
     async def answer(self, ask: Ask) -> Answer:
-        return _to_answer(await self._durable.step(f"ask:{ask.step}", await self._begun(ask)))
+        return await self._told(await self._durable.step(f"ask:{ask.step}", await self._begun(ask)))
 
     async def answer_all(self, asks: Sequence[Ask]) -> tuple[Answer, ...]:
         # Cards first, one after another: two steps side by side must be single steps, and people see a stable order.
         acts = {f"ask:{ask.step}": await self._begun(ask) for ask in asks}
         answers = await self._durable.steps(acts)
-        return tuple(_to_answer(answers[name]) for name in acts)
+        return tuple([await self._told(answers[name]) for name in acts])
+
+    async def _told(self, recorded: JsonValue) -> Answer:
+        """An answer as its step recorded it, with its text from the store: the engine's database holds no content."""
+
+        async def read() -> Answer:
+            fields = _table(recorded)
+            row = None
+            if fields["message_id"]:
+                async with self._bench.store.reading() as session:
+                    row = await find_message(session, self._run.workspace_id, fields["message_id"])
+            return Answer(
+                step=fields["step"],
+                message_id=MessageId(fields["message_id"]) if fields["message_id"] else None,
+                receipt_id=ReceiptId(fields["receipt_id"]) if fields["receipt_id"] else None,
+                text=row.text if row else "",
+                finish=Finish(fields["finish"]),
+                cut=Cut(fields["cut"]),
+                failure=fields["failure"],
+                data=row.data if row else None,
+            )
+
+        return await patiently(read)
 
     async def steps_before(self) -> tuple[str, ...]:
         async def act() -> JsonValue:
@@ -133,12 +154,23 @@ class Context:
             async def read() -> JsonValue:
                 async with self._bench.store.reading() as session:
                     found = await newest(session, self._run.workspace_id, self._thread.id, name)
-                return _draft_json(found) if found else None
+                return found.id if found else None
 
             return await patiently(read)
 
         kept = await self._durable.step(f"newest:{name}", act)
-        return _to_draft(kept) if kept is not None else None
+        return await self._version(str(kept)) if kept is not None else None
+
+    async def _version(self, version_id: str) -> Draft:
+        async def read() -> Draft:
+            async with self._bench.store.reading() as session:
+                row = await find_version(session, self._run.workspace_id, version_id)
+            if row is None:
+                raise LookupError(f"version {version_id} is not in the store")
+            message_id = MessageId(row.message_id) if row.message_id else None
+            return Draft(number=row.number, text=row.text, message_id=message_id)
+
+        return await patiently(read)
 
     async def save_version(self, step: str, name: str, body: str, *, answer: Answer, reason: str) -> Draft:
         async def act() -> JsonValue:
@@ -152,20 +184,19 @@ class Context:
                         message_id=answer.message_id,
                         receipt_id=answer.receipt_id,
                     )
-                    return _draft_json(
-                        await do_save(
-                            session,
-                            self._run.workspace_id,
-                            self._thread.id,
-                            name=name,
-                            new=new,
-                            clock=self._bench.clock,
-                        )
+                    saved = await do_save(
+                        session,
+                        self._run.workspace_id,
+                        self._thread.id,
+                        name=name,
+                        new=new,
+                        clock=self._bench.clock,
                     )
+                    return saved.id
 
             return await patiently(write)
 
-        return _to_draft(await self._durable.step(f"save:{step}", act))
+        return await self._version(str(await self._durable.step(f"save:{step}", act)))
 
     async def reviewers(self, count: int) -> tuple[str, ...]:
         async def act() -> JsonValue:
@@ -352,15 +383,10 @@ def _list(value: JsonValue) -> Sequence[JsonValue]:
     return value
 
 
-def _draft_json(version: ArtifactVersionRow) -> JsonValue:
-    return {"number": version.number, "text": version.text, "message_id": version.message_id}
-
-
-def _to_draft(value: JsonValue) -> Draft:
-    if not isinstance(value, dict):
-        raise TypeError("a version is an object")
-    fields: Any = value
-    return Draft(number=fields["number"], text=fields["text"], message_id=fields["message_id"])
+def _table(value: JsonValue) -> Any:
+    if not isinstance(value, Mapping):
+        raise TypeError("an answer is recorded as an object")
+    return value
 
 
 def _answer_json(answer: Answer) -> JsonValue:
@@ -368,25 +394,7 @@ def _answer_json(answer: Answer) -> JsonValue:
         "step": answer.step,
         "message_id": answer.message_id,
         "receipt_id": answer.receipt_id,
-        "text": answer.text,
         "finish": answer.finish.value,
         "cut": answer.cut.value,
         "failure": answer.failure,
-        "data": dict(answer.data) if answer.data is not None else None,
     }
-
-
-def _to_answer(value: JsonValue) -> Answer:
-    if not isinstance(value, dict):
-        raise TypeError("an answer is an object")
-    fields: Any = value
-    return Answer(
-        step=fields["step"],
-        message_id=MessageId(fields["message_id"]) if fields["message_id"] else None,
-        receipt_id=ReceiptId(fields["receipt_id"]) if fields["receipt_id"] else None,
-        text=fields["text"],
-        finish=Finish(fields["finish"]),
-        cut=Cut(fields["cut"]),
-        failure=fields["failure"],
-        data=fields["data"],
-    )

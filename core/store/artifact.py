@@ -73,6 +73,16 @@ async def versions(
     return list(rows)
 
 
+async def find_version(
+    session: AsyncSession, workspace_id: WorkspaceId, version_id: str
+) -> ArtifactVersionRow | None:
+    return await session.scalar(
+        select(ArtifactVersionRow).where(
+            ArtifactVersionRow.workspace_id == workspace_id, ArtifactVersionRow.id == version_id
+        )
+    )
+
+
 async def do_add_artifact(
     session: AsyncSession,
     workspace_id: WorkspaceId,
