@@ -28,6 +28,11 @@ class Action(StrEnum):
     REVEAL = "reveal"
     REVIEW = "review"
     SAVE = "save"
+    PIN = "pin"
+    HAND_OVER = "hand_over"
+    REQUEST_ADOPTION = "request_adoption"
+    DECIDE_ADOPTION = "decide_adoption"
+    WITHDRAW_ADOPTION = "withdraw_adoption"
     EXPORT = "export"
     ERASE = "erase"
 
