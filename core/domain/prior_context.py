@@ -28,6 +28,8 @@ class PriorCap(StrEnum):
     CONSTRAINTS = "prior_constraints"
     OPEN_QUESTION_CHARS = "prior_open_question_chars"
     CONSTRAINT_CHARS = "prior_constraint_chars"
+    CONCLUSIONS = "prior_conclusions"
+    CONCLUSION_CHARS = "prior_conclusion_chars"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +162,10 @@ def capped(prior: PriorContext) -> tuple[PriorContext, tuple[CapApplied, ...]]:
     ):
         if after < before:
             caps.append(CapApplied(name=name, limit=limit, had=before, kept=after))
-    questions, question_caps = _capped_items(
+    questions, question_caps = capped_items(
         prior.open_questions, PriorCap.OPEN_QUESTIONS, PriorCap.OPEN_QUESTION_CHARS
     )
-    constraints, constraint_caps = _capped_items(
+    constraints, constraint_caps = capped_items(
         prior.constraints, PriorCap.CONSTRAINTS, PriorCap.CONSTRAINT_CHARS
     )
     within = PriorContext(
@@ -176,9 +178,10 @@ def capped(prior: PriorContext) -> tuple[PriorContext, tuple[CapApplied, ...]]:
     return within, (*caps, *question_caps, *constraint_caps)
 
 
-def _capped_items(
+def capped_items(
     items: tuple[str, ...], count: PriorCap, chars: PriorCap
 ) -> tuple[tuple[str, ...], list[CapApplied]]:
+    """The first ten items, each up to 300 characters, and what each of the two caps cut."""
     kept = tuple(item[:ITEM_CHARS] for item in items[:ITEMS])
     caps = []
     if len(items) > ITEMS:
