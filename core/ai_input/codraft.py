@@ -5,10 +5,11 @@ The text as it stands is given by whoever keeps its versions, because people may
 
 from core.ai_input.framing import FRAGMENTS_PROMPT
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose
-from core.ai_input.thread_order import opening_of
+from core.ai_input.thread_order import opening_of, says_more
 from core.domain.codraft import CoDraftSetup, critique_step
 from core.domain.ids import MessageId
 from core.domain.receipt import AiInput, InputPart, Origin
+from core.domain.thread import Mode
 from core.ports import Turn
 from core.prompts.registry import PromptLibrary
 
@@ -21,8 +22,9 @@ PROMPT_NAMES = (DRAFT_PROMPT, CRITIQUE_PROMPT, REVISE_PROMPT, FRAGMENTS_PROMPT, 
 
 def build_draft(turn: Turn, prompts: PromptLibrary, *, materials: tuple[InputPart, ...] = ()) -> AiInput:
     """What the drafting model is sent. Raises Refusal `request_too_large`, as every builder here."""
-    task = _task(turn, Material.of(prompts))
-    return compose(turn, prompts, DRAFT_PROMPT, data=[*materials, task])
+    material = Material.of(prompts)
+    data = [*materials, _task(turn, material), *_instruction(turn, material, follow_up=False)]
+    return compose(turn, prompts, DRAFT_PROMPT, data=data)
 
 
 def build_critique(
@@ -81,6 +83,8 @@ def _standing(turn: Turn, material: Material, text: str, text_id: MessageId | No
 
 
 def _instruction(turn: Turn, material: Material, *, follow_up: bool) -> list[InputPart]:
-    if not follow_up:
+    """The message that asked for this pass; or the one that started the run, where it says more than the task."""
+    if not follow_up and not says_more(turn, str(turn.setup["task"]), Mode.CODRAFT):
         return []
-    return [material.data(Origin.REQUEST, "follow_up", turn.request.text, turn.request.id)]
+    what = "follow_up" if follow_up else "message"
+    return [material.data(Origin.REQUEST, what, turn.request.text, turn.request.id)]

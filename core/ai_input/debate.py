@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from core.ai_input.caps import Left
 from core.ai_input.framing import FRAGMENTS_PROMPT
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose, narrowed, output_schema
-from core.ai_input.thread_order import opening_of, said_in
+from core.ai_input.thread_order import opening_of, said_in, says_more
 from core.domain.debate import PROBLEM_FRAMING, DebateSetup, rebuttals_in
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId
 from core.domain.prior_context import PriorContext, capped
 from core.domain.receipt import AiInput, CapApplied, InputPart, Omission, Origin, Role
+from core.domain.thread import Mode
 from core.ports import Spoken, Turn
 from core.prompts.registry import PromptLibrary
 
@@ -51,7 +52,7 @@ def build_problem_framing(turn: Turn, prompts: PromptLibrary, *, materials: Mate
         turn,
         prompts,
         FRAMING_PROMPT,
-        data=[*background, *_prior(prior, material), *materials, _topic(turn, setup, material)],
+        data=[*background, *_prior(prior, material), *materials, *_topic(turn, setup, material)],
         task={"participants": _roster(setup)},
         caps=caps,
         omissions=[Omission(what=Left.PRIOR_FIELDS, count=dropped)] if dropped else (),
@@ -94,7 +95,7 @@ def build_rebuttal(
         prompts,
         LAST_REBUTTAL_PROMPT if last else REBUTTALS_PROMPT,
         data=[
-            *_premises(turn, setup, material, materials),
+            *_premises(turn, setup, material, materials, follow_up=follow_up),
             *said,
             *_absences(turn, setup, material, () if follow_up else _rounds(number - 1)),
         ],
@@ -123,7 +124,7 @@ def build_synthesis(
         prompts,
         SYNTHESIS_PROMPT,
         data=[
-            *_premises(turn, setup, material, materials),
+            *_premises(turn, setup, material, materials, follow_up=bool(follow_up)),
             *said,
             *_absences(turn, setup, material, rounds),
         ],
@@ -166,8 +167,11 @@ def absences(turn: Turn, setup: DebateSetup, rounds: Sequence[str]) -> tuple[tup
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
-def _premises(turn: Turn, setup: DebateSetup, material: Material, materials: Materials) -> list[InputPart]:
-    return [*_background(turn, setup, material), *materials, _topic(turn, setup, material)]
+def _premises(
+    turn: Turn, setup: DebateSetup, material: Material, materials: Materials, *, follow_up: bool = False
+) -> list[InputPart]:
+    topic = _topic(turn, setup, material, follow_up=follow_up)
+    return [*_background(turn, setup, material), *materials, *topic]
 
 
 def _opening_id(turn: Turn) -> MessageId:
@@ -182,8 +186,12 @@ def _background(turn: Turn, setup: DebateSetup, material: Material) -> tuple[Inp
     return (material.data(Origin.BACKGROUND, "premises", setup.background, _opening_id(turn)),)
 
 
-def _topic(turn: Turn, setup: DebateSetup, material: Material) -> InputPart:
-    return material.data(Origin.REQUEST, "topic", setup.topic, _opening_id(turn))
+def _topic(turn: Turn, setup: DebateSetup, material: Material, *, follow_up: bool = False) -> list[InputPart]:
+    """The topic, and the message that started this debate where it says more; a follow-up shows its own elsewhere."""
+    topic = material.data(Origin.REQUEST, "topic", setup.topic, _opening_id(turn))
+    if follow_up or not says_more(turn, setup.topic, Mode.DEBATE):
+        return [topic]
+    return [topic, material.data(Origin.REQUEST, "message", turn.request.text, turn.request.id)]
 
 
 def _prior(prior: PriorContext, material: Material) -> tuple[InputPart, ...]:

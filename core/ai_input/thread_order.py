@@ -4,6 +4,7 @@ inherited."""
 from dataclasses import dataclass
 
 from core.domain.message import Message
+from core.domain.thread import Mode
 from core.ports import Spoken, Turn
 
 
@@ -44,6 +45,15 @@ def opening_of(turn: Turn) -> Message | None:
     """The conversation's first message where a person wrote it: the topic or task."""
     first = turn.window.first or (turn.window.recent[0] if turn.window.recent else None)
     return first.message if first and _is_opening(first.position, first.message) else None
+
+
+def says_more(turn: Turn, opening: str, mode: Mode) -> bool:
+    """Whether the request says something else than what the thread of this mode was started with.
+
+    So it does where nothing came of the start: in a branch from before the first answer, after a stop or failure.
+    """
+    text = turn.request.text.strip()
+    return turn.thread.mode is mode and bool(text) and text != opening
 
 
 def _is_opening(position: int, message: Message) -> bool:

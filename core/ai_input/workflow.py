@@ -193,6 +193,9 @@ def _materials(
             parts += _result_parts(turn, material, steps[name])
         elif name in inputs:
             parts.append(material.data(Origin.REQUEST, "input", inputs[name], opening.id, input=name))
+    if opening is not turn.request and turn.request.text.strip() not in {"", *inputs.values()}:
+        # It has the workflow go on after a stop or failure.
+        parts.append(material.data(Origin.REQUEST, "message", turn.request.text, turn.request.id))
     return tuple(parts)
 
 

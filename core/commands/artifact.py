@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from core import i18n
-from core.commands.services import Services, access_thread
+from core.commands.services import Services, access_answer, access_thread
 from core.domain.artifact import REASON_CHARS, TEXT_CHARS, DiffRow, artifact_name, diff
 from core.domain.errors import Refusal
 from core.domain.message import Author, AuthorKind
@@ -21,7 +21,6 @@ from core.store.artifact import (
 from core.store.audit import do_audit
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import find_message
 from core.store.page import hidden_name
 from core.store.receipt import receipt_of_answer
 from core.store.tables import ArtifactRow, ArtifactVersionRow
@@ -53,11 +52,7 @@ async def save_answer(
     A name that the thread has already is refused unless `as_version` says to add a version to it. Raises Refusal.
     """
     wanted = artifact_name(name) if name.strip() else ""
-    async with services.store.reading() as session:
-        answer = await find_message(session, actor.workspace_id, message_id)
-    if answer is None or answer.run_id is None:
-        raise Refusal("answer_not_found")
-    thread = await access_thread(services, actor, Action.SAVE, answer.thread_id, unknown="answer_not_found")
+    thread, answer = await access_answer(services, actor, Action.SAVE, message_id)
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
@@ -73,12 +68,12 @@ async def save_answer(
             )
         if artifact is None:
             raise Refusal("artifact_name_taken", name=name)
-        receipt = await receipt_of_answer(session, actor.workspace_id, message_id)
+        receipt = await receipt_of_answer(session, actor.workspace_id, answer.id)
         new = NewVersion(
             text=answer.text,
             author=Author(kind=AuthorKind.MODEL, name=answer.author_name),
             reason="",
-            message_id=message_id,
+            message_id=answer.id,
             receipt_id=receipt.id if receipt else None,
         )
         await do_add_version(session, artifact, new, clock=services.clock)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.commands.services import Services, access_thread, allowed_models, enqueue
+from core.commands.services import Services, access_answer, access_thread, allowed_models, enqueue
 from core.domain.compare import CompareSetup
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, RunId, ThreadId
@@ -13,21 +13,29 @@ from core.modes.compare import COMPARISON
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import find_message
+from core.store.message import position_of
 from core.store.run import Run, do_add_run, find_run, open_runs
-from core.store.thread import do_add_conversation, do_set_up
+from core.store.thread import conversations, do_add_conversation, do_set_up
 
 VOTES = "votes"
 REVEALED = "revealed"
 
 
 async def compare_answers(services: Services, actor: Actor, run_id: str, *, event_key: str) -> RunId:
-    """Have the moderating model compare the answers to the question that a run answered. Raises Refusal."""
+    """Have the moderating model compare the answers to the question that a run answered. Raises Refusal.
+
+    `run_id` may be `thread/run` for answers that a branch inherited.
+    """
+    thread_id, _, own_id = run_id.rpartition("/")
     async with services.store.reading() as session:
-        asked = await find_run(session, actor.workspace_id, run_id)
+        asked = await find_run(session, actor.workspace_id, own_id)
     if asked is None or asked.request_id is None:
         raise Refusal("answer_not_found")
-    thread = await _access(services, actor, Action.COMPARE_ANSWERS, asked.thread_id)
+    thread = await _access(services, actor, Action.COMPARE_ANSWERS, thread_id or asked.thread_id)
+    async with services.store.reading() as session:
+        main = (await conversations(session, thread.workspace_id, thread.id))[0]
+        if await position_of(session, main.id, asked.request_id) is None:
+            raise Refusal("request_gone")
     model = _comparer(services, actor)
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
@@ -42,7 +50,7 @@ async def compare_answers(services: Services, actor: Actor, run_id: str, *, even
             thread_id=thread.id,
             kind=COMPARISON,
             status="queued",
-            conversation_id=asked.conversation_id,
+            conversation_id=main.id,
             request_id=asked.request_id,
             model=model,
             prompts=services.prompts.refs(*PROMPTS[COMPARISON]),
@@ -74,11 +82,9 @@ async def reveal(services: Services, actor: Actor, thread_id: str, *, event_key:
 
 async def vote(services: Services, actor: Actor, message_id: str, *, event_key: str) -> ThreadId:
     """Vote for an answer of a blind Compare, which also reveals the models. One vote a person and question."""
-    async with services.store.reading() as session:
-        answer = await find_message(session, actor.workspace_id, message_id)
-    if answer is None or answer.answers_id is None:
-        raise Refusal("answer_not_found")
-    thread = await _access(services, actor, Action.REVEAL, answer.thread_id)
+    thread, answer = await access_answer(services, actor, Action.REVEAL, message_id)
+    if thread.mode is not Mode.COMPARE:
+        raise Refusal("not_a_compare")
     async with services.store.writing() as session:
         if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
             return thread.id
@@ -86,7 +92,7 @@ async def vote(services: Services, actor: Actor, message_id: str, *, event_key: 
         key = f"vote:{thread.id}:{answer.answers_id}:{actor.person_id}"
         if await claim(session, actor.workspace_id, (key,), services.clock) is not None:
             raise Refusal("voted_already")
-        await settle(session, actor.workspace_id, (key,), {"message_id": message_id})
+        await settle(session, actor.workspace_id, (key,), {"message_id": answer.id})
         line = answer.step.partition(":")[2]
         await do_notice(
             session,

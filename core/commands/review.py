@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, allowed_models, enqueue
+from core.commands.services import Services, access_answer, allowed_models, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId
 from core.domain.policy import Action, Actor
@@ -25,7 +25,7 @@ DEFAULT_REVIEWERS = 2
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRequest:
     answers: tuple[str, ...]
-    """Stored answers of one thread, in the order in which they were named."""
+    """Stored answers of one thread in the order in which they were named; `thread/id` where a branch inherited one."""
     reviewers: int = DEFAULT_REVIEWERS
     focus: str = ""
     """What the reviewers should look at above all; the one thing they are told besides the answers."""
@@ -46,7 +46,7 @@ async def cross_review(
     focus = request.focus.strip()
     if len(focus) > FOCUS_CHARS:
         raise Refusal("focus_too_long", name="focus", had=len(focus), limit=FOCUS_CHARS)
-    thread = await _thread_of(services, actor, request.answers)
+    thread, answers = await _reviewed(services, actor, request.answers)
     policy = services.policy(actor.workspace)
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
@@ -62,7 +62,7 @@ async def cross_review(
         ]
         available = _in_order(services.models.defaults.reviewers, allowed_models(services, policy))
         setup = ReviewSetup(
-            answers=tuple(MessageId(answer) for answer in dict.fromkeys(request.answers)),
+            answers=answers,
             reviewers=_picked(available, took_part, request.reviewers, thread),
             asked=request.reviewers,
             focus=focus,
@@ -93,23 +93,19 @@ def _picked(
         ) from refusal
 
 
-async def _thread_of(services: Services, actor: Actor, answers: Sequence[str]) -> Thread:
-    """The one thread whose answers these are. Raises Refusal."""
-    if not answers:
+async def _reviewed(
+    services: Services, actor: Actor, refs: Sequence[str]
+) -> tuple[Thread, tuple[MessageId, ...]]:
+    """The one thread whose answers these are, and their ids. Raises Refusal."""
+    found = [await access_answer(services, actor, Action.REVIEW, ref) for ref in dict.fromkeys(refs)]
+    if not found:
         raise Refusal("answer_not_found")
-    threads = set()
-    async with services.store.reading() as session:
-        for answer in answers:
-            row = await find_message(session, actor.workspace_id, answer)
-            if row is None or row.run_id is None:
-                raise Refusal("answer_not_found")
-            threads.add(row.thread_id)
-    if len(threads) > 1:
+    thread = found[0][0]
+    if any(other.id != thread.id for other, _ in found):
         raise Refusal("review_one_thread")
-    thread = await access_thread(services, actor, Action.REVIEW, threads.pop(), unknown="answer_not_found")
     if thread.mode not in REVIEWABLE:
         raise Refusal("review_not_here", allowed=", ".join(mode.value for mode in REVIEWABLE))
-    return thread
+    return thread, tuple(MessageId(answer.id) for _, answer in found)
 
 
 def _in_order(preferred: Sequence[str], allowed: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from core.commands.opening import Opening, open_mode
+from core.commands.opening import Opening, estimate, open_mode
 from core.commands.services import Services, access_thread, can_see, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
@@ -19,6 +19,7 @@ from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
+from core.store.receipt import check_budget
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread_at
 from core.store.workspace import do_know_person
@@ -107,7 +108,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     )
     if known is None and not said.mentions_bot:
         return NOT_OURS
-    opening = _opening(services, policy, said, text) if known is None else None
+    opening = await _opening(services, actor, policy, said, text) if known is None else None
     message = await _message(services, actor, replace(said, text=text))
     async with services.store.writing() as session:
         keys = (said.event_key, f"message:{place.channel}:{said.external_id}")
@@ -145,11 +146,22 @@ def _checked_text(said: Said) -> str:
     return text
 
 
-def _opening(services: Services, policy: Policy, said: Said, text: str) -> Opening:
-    """How a new thread begins. Raises Refusal, also when its cost was not shown before."""
+async def _opening(services: Services, actor: Actor, policy: Policy, said: Said, text: str) -> Opening:
+    """How a new thread begins. Raises Refusal, also when its cost was not shown before or is over a budget."""
     opening = open_mode(services, policy, said.mode, said.setup, text, said.model)
     if len(opening.calls) > 1 and not said.estimate_seen:
         raise Refusal("estimate_first", calls=len(opening.calls))
+    if len(opening.calls) > 1:
+        expected = estimate(services, opening, text)
+        async with services.store.reading() as session:
+            await check_budget(
+                session,
+                actor.workspace_id,
+                actor.person_id,
+                policy,
+                expected_usd=expected.cost_usd,
+                now=services.clock.now(),
+            )
     return opening
 
 

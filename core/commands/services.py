@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from core.domain.errors import Refusal, StoreUnavailable
+from core.domain.ids import MessageId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
 from core.domain.workflow import Workflow
@@ -14,8 +15,10 @@ from core.llm.catalogue import Catalogue
 from core.ports import ChannelAccess, Clock
 from core.prompts.registry import PromptLibrary
 from core.store.database import Store
+from core.store.message import find_message, position_in
 from core.store.run import Run
-from core.store.thread import find_thread
+from core.store.tables import MessageRow
+from core.store.thread import conversations, find_thread
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +60,30 @@ async def access_thread(
     subject = Subject(visible=True, owner_id=thread.owner_id)
     authorise(actor, action, subject, services.policy(actor.workspace))
     return thread
+
+
+async def access_answer(
+    services: Services, actor: Actor, action: Action, ref: str
+) -> tuple[Thread, MessageRow]:
+    """A stored answer and the thread in which something is to be done with it. Raises Refusal.
+
+    `ref` is the answer's id; `thread/id` names a branch that inherited it.
+    """
+    thread_id, _, message_id = ref.rpartition("/")
+    async with services.store.reading() as session:
+        answer = await find_message(session, actor.workspace_id, message_id)
+    if answer is None or answer.run_id is None:
+        raise Refusal("answer_not_found")
+    thread = await access_thread(
+        services, actor, action, thread_id or answer.thread_id, unknown="answer_not_found"
+    )
+    if thread.id != answer.thread_id:
+        async with services.store.reading() as session:
+            lines = await conversations(session, thread.workspace_id, thread.id)
+            stands = [await position_in(session, line.id, MessageId(answer.id)) for line in lines]
+        if not any(stands):
+            raise Refusal("answer_not_found")
+    return thread, answer
 
 
 async def enqueue(services: Services, run: Run) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 
+REPAIR = ".repair"
+"""Added to a step's name for the one call that mends malformed output."""
+
 
 class Role(StrEnum):
     SYSTEM = "system"

@@ -13,7 +13,7 @@ from core.domain.errors import FailureKind, Refusal
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Author, AuthorKind, Cut, Message
 from core.domain.policy import Policy
-from core.domain.receipt import AiInput, Finish, Receipt
+from core.domain.receipt import REPAIR, AiInput, Finish, Receipt
 from core.domain.view import AnswerView, Phrase
 from core.engine.bench import Bench, patiently
 from core.engine.listening import Heard, LivePost, hear_out
@@ -25,14 +25,11 @@ from core.ports import ModelCall, PostRef, Turn
 from core.store.database import Session
 from core.store.erasure import do_blank_erased_parts
 from core.store.message import do_add_message, do_place_answer, file_bytes, find_message
-from core.store.receipt import do_add_receipt, find_step, spent_usd
+from core.store.receipt import check_budget, do_add_receipt, find_step
 from core.store.run import Run, do_mark
 from core.store.step import Step, do_end_step, find_run_step
 from core.store.tables import ReceiptRow
 from core.store.turn import load_turn
-
-REPAIR = ".repair"
-"""Added to a step's name for the one call that mends malformed output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +123,15 @@ class Answering:
             if turn is None:
                 raise Refusal("request_gone")
             ai_input = self._ask.build(turn, self._bench.prompts)
-            await self._check_budget(session, policy, model, ai_input)
+            expected = model.cost_usd(ai_input.estimate_tokens, 0) or 0.0
+            await check_budget(
+                session,
+                self._run.workspace_id,
+                self._run.requested_by,
+                policy,
+                expected_usd=expected,
+                now=self._bench.clock.now(),
+            )
         return Prepared(turn=turn, ai_input=ai_input, model=model)
 
     def _model(self, policy: Policy) -> Model:
@@ -138,21 +143,6 @@ class Answering:
         if self._ask.model not in allowed:
             raise Refusal("unknown_model", model=self._ask.model, allowed=", ".join(allowed))
         return self._bench.models.models[self._ask.model]
-
-    async def _check_budget(self, session: Session, policy: Policy, model: Model, ai_input: AiInput) -> None:
-        month = self._bench.clock.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        expected = model.cost_usd(ai_input.estimate_tokens, 0) or 0.0
-        for code, budget, person in (
-            ("budget_person", policy.budget_person_usd_month, self._run.requested_by),
-            ("budget_workspace", policy.budget_workspace_usd_month, None),
-        ):
-            if budget is None:
-                continue
-            spent = await spent_usd(session, self._run.workspace_id, month, person_id=person)
-            if spent + expected > budget:
-                raise Refusal(
-                    code, budget=round(budget, 2), spent=round(spent, 4), expected=round(expected, 4)
-                )
 
     async def _end_without_call(self, status: str, refusal: Refusal | None = None) -> Answer:
         """The turn ends and nothing was sent, so there is no receipt either."""

@@ -19,9 +19,11 @@ from core.ai_input.workflow import (
     build_in_step,
     build_step_review,
 )
+from core.domain.codraft import revise_step
 from core.domain.compare import SUMMARY
+from core.domain.debate import SYNTHESIS
 from core.domain.receipt import AiInput
-from core.domain.review import shuffled_order, verdict_step
+from core.domain.review import MOST_REVIEWERS, shuffled_order, verdict_step
 from core.domain.workflow import (
     FOLLOW_UP,
     AskStep,
@@ -60,16 +62,59 @@ PROMPTS = tuple(
 
 
 async def workflow(run: RunContext) -> None:
-    """The steps of a workflow in order; a message in a finished one is a question to the last step's model."""
+    """The steps of a workflow in order.
+
+    A message in a finished one is a question to the last step's model; in one that a stop or failure cut short it has
+    the workflow go on at the step that lacks its result.
+    """
     setup = WorkflowSetup.from_json(run.setup, run.workflows)
     steps = run.workflows[setup.workflow]
-    if await run.steps_before():
-        model = _model(setup, len(steps.steps) - 1)
+    begin = await _next_step(run, steps)
+    if begin == len(steps.steps):
+        model = _model(setup, begin - 1)
         await run.answer(Ask(step=FOLLOW_UP, model=model, build=partial(build_follow_up, workflow=steps)))
         return
-    for number, step in enumerate(steps.steps):
+    for number, step in enumerate(steps.steps[begin:], start=begin):
         if await run.stopped() or not await _take(run, steps, step, setup, number):
             return
+
+
+async def _next_step(run: RunContext, steps: Workflow) -> int:
+    """Number of the step to go on with; as many as there are steps when the workflow is finished."""
+    before = await run.steps_before()
+    if FOLLOW_UP in before:
+        return len(steps.steps)
+    begun = [n for n, step in enumerate(steps.steps) if any(_is_in(step, said) for said in before)]
+    if not begun:
+        return 0
+    last = steps.steps[begun[-1]]
+    left = begun[-1] + any(said in _closing(last) for said in before)
+    reviews = [step for step in steps.steps[left:] if isinstance(step, ReviewStep)]
+    if len(reviews) == len(steps.steps) - left and not await run.reviewers(1):
+        # Nothing but reviews is left, and nobody to make them: that was said before.
+        return len(steps.steps)
+    return left
+
+
+def _is_in(step: WorkflowStep, said: str) -> bool:
+    return said == step.id or said.startswith(inner_step(step.id, ""))
+
+
+def _closing(step: WorkflowStep) -> tuple[str, ...]:
+    """The turns that close a step, any of them."""
+    match step:
+        case AskStep():
+            return (step.id,)
+        case CompareStep():
+            return (inner_step(step.id, SUMMARY),)
+        case DebateStep():
+            return (inner_step(step.id, SYNTHESIS),)
+        case DraftStep():
+            return (inner_step(step.id, revise_step(step.passes)),)
+        case ReviewStep():
+            return tuple(inner_step(step.id, verdict_step(seat)) for seat in range(1, MOST_REVIEWERS + 1))
+        case _:
+            assert_never(step)
 
 
 async def _take(

@@ -11,6 +11,7 @@ from core.domain.compare import CompareSetup
 from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
+from core.domain.receipt import Usage
 from core.domain.thread import Conversation, Mode, Thread
 from core.domain.view import (
     AnswerState,
@@ -36,7 +37,7 @@ from core.store.message import (
     to_message,
     with_attachments,
 )
-from core.store.receipt import find_receipt_row, receipts_by_id, usage_of
+from core.store.receipt import find_receipt_row, first_calls, receipts_by_id, together, usage_of
 from core.store.run import OPEN, Run, find_run, runs_by_id, runs_for
 from core.store.step import Step, find_run_step, steps_of
 from core.store.tables import EntryRow, MessageRow, NoticeRow, ReceiptRow
@@ -81,7 +82,10 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
     run, message, receipt = card.run, card.message, card.receipt
     if state in (AnswerState.QUEUED, AnswerState.WRITING):
         return (Button(action=ButtonAction.STOP, ref=run.id),)
+    # An inherited answer names the branch too: what is done with it is done there, and the parent stays as it is.
+    prefix = f"{thread.id}/" if run.thread_id != thread.id else ""
     answer = message.id if message else None
+    result = prefix + answer if answer else None
     is_chat, is_compare = run.kind == Mode.CHAT.value, run.kind == Mode.COMPARE.value
     is_blind = is_compare and bool(thread.setup.get("blind"))
     offers = {
@@ -89,11 +93,11 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
         ButtonAction.KEEP_ANSWER: None if kept else answer,
         ButtonAction.RETRY: _again_ref(card) if is_chat or is_compare else None,
         ButtonAction.OTHER_MODEL: run.id if is_chat else None,
-        ButtonAction.COMPARE_ANSWERS: run.id if is_compare and answer else None,
-        ButtonAction.VOTE: answer if is_blind else None,
+        ButtonAction.COMPARE_ANSWERS: prefix + run.id if is_compare and answer else None,
+        ButtonAction.VOTE: result if is_blind else None,
         ButtonAction.REVEAL: thread.id if is_blind else None,
-        ButtonAction.REVIEW: answer if run.kind in REVIEWABLE else None,
-        ButtonAction.SAVE: answer,
+        ButtonAction.REVIEW: result if run.kind in REVIEWABLE else None,
+        ButtonAction.SAVE: result,
         ButtonAction.SHOW_INPUT: receipt.id if receipt else None,
     }
     return tuple(Button(action=action, ref=ref) for action, ref in offers.items() if ref)
@@ -124,6 +128,8 @@ class Card:
     """None for a run whose first turn has not begun."""
     message: Message | None = None
     receipt: ReceiptRow | None = None
+    first_call: Usage | None = None
+    """What the call cost whose malformed output `receipt` mended."""
     position: int | None = None
     request: Message | None = None
 
@@ -152,7 +158,7 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
         cut=message.cut if message else Cut.NONE,
         failure=masked((turn.failure if turn else None) or run.failure, hidden),
         receipt_id=ReceiptId(receipt.id) if receipt else None,
-        usage=usage_of(receipt) if receipt and not hidden else None,
+        usage=together(card.first_call, usage_of(receipt)) if receipt and not hidden else None,
         omitted=omitted,
         shared_sha256=receipt.shared_sha256 if receipt else "",
         notices=unread_files(card.request.attachments) if card.request else (),
@@ -209,6 +215,7 @@ async def load_answer_view(
     turn = await find_run_step(session, workspace_id, run_id, step)
     lines = {line.line: line for line in await conversations(session, workspace_id, thread.id)}
     message, receipt, position = None, None, None
+    mended = await first_calls(session, workspace_id, [turn] if turn else [])
     if turn and turn.receipt_id:
         receipt = await find_receipt_row(session, workspace_id, turn.receipt_id)
     if turn and turn.message_id:
@@ -217,7 +224,15 @@ async def load_answer_view(
             position = await position_of(session, lines[turn.line].id, message.id)
     return to_answer_view(
         thread,
-        Card(run=run, turn=turn, message=message, receipt=receipt, position=position, request=request),
+        Card(
+            run=run,
+            turn=turn,
+            message=message,
+            receipt=receipt,
+            first_call=mended.get(receipt.id) if receipt else None,
+            position=position,
+            request=request,
+        ),
     )
 
 
@@ -278,12 +293,14 @@ async def _cards(
     receipts = await receipts_by_id(
         session, thread.workspace_id, [t.receipt_id for t in turns if t.receipt_id]
     )
+    mended = await first_calls(session, thread.workspace_id, turns)
     cards = [
         Card(
             run=own.get(turn.run_id) or inherited[turn.run_id],
             turn=turn,
             message=messages.get(turn.message_id) if turn.message_id else None,
             receipt=receipts.get(turn.receipt_id or ""),
+            first_call=mended.get(turn.receipt_id or ""),
             position=placed.get(turn.message_id) if turn.message_id else None,
             request=requests.get((own.get(turn.run_id) or inherited[turn.run_id]).request_id or ""),
         )

@@ -7,7 +7,9 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from core.domain.errors import FailureKind, Refusal
 from core.domain.ids import MessageId, PersonId, ReceiptId, RunId, ThreadId, WorkspaceId
+from core.domain.policy import Policy
 from core.domain.receipt import (
     AiInput,
     CapApplied,
@@ -21,6 +23,7 @@ from core.domain.receipt import (
     Role,
     Usage,
 )
+from core.store.step import Step
 from core.store.tables import ReceiptPartRow, ReceiptRow
 
 
@@ -123,6 +126,41 @@ async def receipts_by_id(
     return {row.id: row for row in rows}
 
 
+async def first_calls(
+    session: AsyncSession, workspace_id: WorkspaceId, turns: Sequence[Step]
+) -> dict[str, Usage]:
+    """What the first calls of turns cost whose malformed output was mended by a second one; by the second's receipt."""
+    keys = [(turn.run_id, turn.step) for turn in turns if turn.receipt_id]
+    rows = await session.scalars(
+        select(ReceiptRow).where(
+            ReceiptRow.workspace_id == workspace_id,
+            ReceiptRow.run_id.in_({run_id for run_id, _ in keys}),
+            ReceiptRow.failure == FailureKind.MALFORMED.value,
+        )
+    )
+    malformed = {(row.run_id, row.step): row for row in rows}
+    found: dict[str, Usage] = {}
+    for turn in turns:
+        row = malformed.get((turn.run_id, turn.step))
+        if row is not None and turn.receipt_id and row.id != turn.receipt_id and (usage := usage_of(row)):
+            found[turn.receipt_id] = usage
+    return found
+
+
+def together(*usages: Usage | None) -> Usage | None:
+    """What several calls cost; None when nothing is known of any. One unknown price makes the sum unknown."""
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    prices = [usage.cost_usd for usage in known]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in known),
+        output_tokens=sum(usage.output_tokens for usage in known),
+        estimated=any(usage.estimated for usage in known),
+        cost_usd=None if None in prices else sum(price for price in prices if price is not None),
+    )
+
+
 def usage_of(row: ReceiptRow) -> Usage | None:
     if row.input_tokens is None or row.output_tokens is None:
         return None
@@ -194,3 +232,27 @@ async def spent_usd(
     if person_id is not None:
         query = query.where(ReceiptRow.person_id == person_id)
     return float(await session.scalar(query) or 0.0)
+
+
+async def check_budget(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    person_id: PersonId,
+    policy: Policy,
+    *,
+    expected_usd: float,
+    now: datetime,
+) -> None:
+    """Return when so much more may be spent this month; raise Refusal with the numbers otherwise (spec §14)."""
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    for code, budget, person in (
+        ("budget_person", policy.budget_person_usd_month, person_id),
+        ("budget_workspace", policy.budget_workspace_usd_month, None),
+    ):
+        if budget is None:
+            continue
+        spent = await spent_usd(session, workspace_id, month, person_id=person)
+        if spent + expected_usd > budget:
+            raise Refusal(
+                code, budget=round(budget, 2), spent=round(spent, 4), expected=round(expected_usd, 4)
+            )
