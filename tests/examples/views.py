@@ -1,7 +1,8 @@
 """Example data for every kind of view. Each renderer is tried on all of it, in every language."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
@@ -10,11 +11,13 @@ from core.domain.thread import Mode, Place, Status
 from core.domain.view import (
     AnswerState,
     AnswerView,
+    ArtifactItem,
     AttachmentView,
     BranchHeaderView,
     Button,
     ButtonAction,
     ChannelItem,
+    EstimateView,
     MessageView,
     ModelItem,
     NoticeView,
@@ -25,6 +28,7 @@ from core.domain.view import (
     ThreadItem,
     ThreadPage,
     UsageLine,
+    VersionItem,
 )
 
 START: Final = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -278,6 +282,128 @@ ANSWERS: Final[dict[str, AnswerView]] = {
     ),
 }
 
+DIFF: Final = """### What changed, and why
+
+- Shorter opening — Nobody reads the old one.
+
+```diff
+@@ 3 unchanged lines @@
+  We decided on **Friday**.
+- The queue moves to Postgres, because of the writers, as all of us know.
++ The queue moves to Postgres.
+```"""
+
+TABLE: Final = """| Place | Answer | demo-critic | gpt-large |
+| --- | --- | --- | --- |
+| 1 | Answer 2 | 1: sound | 2: usable with fixes |
+| 2 | Answer 1 | 2: unsound | 1: sound |
+
+The reviewers do not agree on the best answer."""
+
+
+def part_of_a_run(
+    number: int, step: str, model: str, text: str, *, state: AnswerState = AnswerState.DONE, **more: Any
+) -> AnswerView:
+    """One answer of a run in which several models speak, with the buttons such answers have."""
+    answer_id = message_id(number)
+    is_open = state in (AnswerState.QUEUED, AnswerState.WRITING)
+    actions = more.pop("actions", (ButtonAction.BRANCH, ButtonAction.REVIEW, ButtonAction.SAVE))
+    refs = {ButtonAction.COMPARE_ANSWERS: run_id(30), ButtonAction.REVEAL: thread_id(9)}
+    buttons = [Button(action=action, ref=refs.get(action, answer_id)) for action in actions]
+    return AnswerView(
+        run_id=run_id(more.pop("run", 30)),
+        step=step,
+        model=model,
+        state=state,
+        text=text,
+        message_id=None if is_open else answer_id,
+        position=None if is_open else more.pop("position", 2),
+        answers_id=message_id(1),
+        receipt_id=None if is_open else receipt_id(number),
+        buttons=(Button(action=ButtonAction.STOP, ref=run_id(30)),) if is_open else tuple(buttons),
+        created_at=START + timedelta(minutes=number),
+        **more,
+    )
+
+
+COMPARE_ACTIONS: Final = (
+    ButtonAction.BRANCH,
+    ButtonAction.COMPARE_ANSWERS,
+    ButtonAction.REVIEW,
+    ButtonAction.SAVE,
+)
+
+ANSWERS.update(
+    {
+        "answer_of_a_compare": part_of_a_run(
+            30,
+            "answer:claude-sonnet",
+            "claude-sonnet",
+            MARKDOWN,
+            actions=COMPARE_ACTIONS,
+            shared_sha256="4ab6691e" * 8,
+            usage=USAGE,
+        ),
+        "answer_of_a_compare_writing": part_of_a_run(
+            31, "answer:gpt-large", "gpt-large", "SQLite is", state=AnswerState.WRITING
+        ),
+        "answer_blind": part_of_a_run(
+            32,
+            "answer:B",
+            "Model B",
+            "SQLite is enough.",
+            run=32,
+            actions=(*COMPARE_ACTIONS, ButtonAction.VOTE, ButtonAction.REVEAL),
+            shared_sha256="4ab6691e" * 8,
+        ),
+        "answer_of_a_debate": part_of_a_run(
+            33,
+            "positions:A",
+            "demo-careful",
+            "**Stance: For a small trial first**\n\nTwo people can run it.",
+            run=33,
+            label=Phrase(key="label.debate_positions", fields={"number": 2, "of": 4, "who": "A"}),
+        ),
+        "answer_of_a_debate_writing": part_of_a_run(
+            34,
+            "positions:B",
+            "gpt-large",
+            "",
+            run=33,
+            state=AnswerState.WRITING,
+            label=Phrase(key="label.debate_positions", fields={"number": 2, "of": 4, "who": "B"}),
+        ),
+        "answer_of_a_codraft": part_of_a_run(
+            35,
+            "revise.1",
+            "gpt-large",
+            DIFF,
+            run=35,
+            label=Phrase(key="label.revise", fields={"number": 1}),
+            actions=(ButtonAction.BRANCH, ButtonAction.SAVE),
+        ),
+        "answer_of_a_review": part_of_a_run(
+            36,
+            "result",
+            "demo-critic",
+            TABLE,
+            run=36,
+            label=Phrase(key="label.result"),
+            position=None,
+            actions=(ButtonAction.SAVE,),
+        ),
+        "answer_of_a_run_hostile": part_of_a_run(
+            37,
+            HOSTILE,
+            HOSTILE,
+            f"```diff\n- {HOSTILE}\n+ {HOSTILE}\n@@ {HOSTILE}\n```",
+            run=37,
+            label=Phrase(key="label.debate_positions", fields={"number": 2, "of": 4, "who": HOSTILE}),
+            shared_sha256="0" * 64,
+        ),
+    }
+)
+
 HEADERS: Final[dict[str, BranchHeaderView]] = {
     "branch_header": BranchHeaderView(
         thread_id=thread_id(2),
@@ -348,13 +474,14 @@ def thread_item(
     depth: int = 0,
     children: tuple[ThreadItem, ...] = (),
     status: Status = Status.ACTIVE,
+    mode: Mode = Mode.CHAT,
     busy: bool = False,
 ) -> ThreadItem:
     return ThreadItem(
         thread_id=thread_id(number),
         title=title,
         branch_name=title if depth else "",
-        mode=Mode.CHAT,
+        mode=mode,
         status=status,
         depth=depth,
         place=Place(platform="console", channel="general", thread=thread_id(number)),
@@ -399,6 +526,10 @@ CHANNELS: Final = (
                 ),
             ),
             thread_item(8, "来期の採用計画の叩き台を作る"),
+            thread_item(9, "Which queue?", mode=Mode.COMPARE),
+            thread_item(10, "Ship on Friday?", mode=Mode.DEBATE),
+            thread_item(11, "A note to all", mode=Mode.CODRAFT),
+            thread_item(12, "発注先の比較メモ", mode=Mode.WORKFLOW),
         ),
     ),
     ChannelItem(external_id="research", name="research", visibility="private", threads=()),
@@ -461,6 +592,77 @@ PAGES: Final[dict[str, ThreadPage]] = {
         items=(),
         earlier=0,
         can_rename=True,
+    ),
+}
+
+
+def mode_page(number: int, title: str, mode: Mode, *names: str) -> ThreadPage:
+    """A thread in a mode of several models, with a question and these answers."""
+    return replace(
+        PAGES["empty"],
+        thread_id=thread_id(number),
+        title=title,
+        mode=mode,
+        place=Place(platform="console", channel="general", thread=thread_id(number)),
+        locale="en",
+        chain=(title,),
+        items=(MESSAGES["message"], *(ANSWERS[name] for name in names)),
+    )
+
+
+PAGES.update(
+    {
+        "compare": mode_page(
+            9, "Which queue?", Mode.COMPARE, "answer_of_a_compare", "answer_of_a_compare_writing"
+        ),
+        "blind": mode_page(9, "Which queue?", Mode.COMPARE, "answer_blind", "answer_of_a_review"),
+        "debate": mode_page(
+            10, "Ship on Friday?", Mode.DEBATE, "answer_of_a_debate", "answer_of_a_debate_writing"
+        ),
+        "codraft": mode_page(11, "A note to all", Mode.CODRAFT, "answer_of_a_codraft"),
+        "run_hostile": mode_page(12, HOSTILE, Mode.WORKFLOW, "answer_of_a_run_hostile"),
+    }
+)
+
+VERSIONS: Final = (
+    VersionItem(
+        number=1,
+        author="demo-careful",
+        author_kind=AuthorKind.MODEL,
+        reason="Drafted by demo-careful",
+        chars=512,
+        sha256="ab" * 32,
+        message_id=message_id(35),
+        receipt_id=receipt_id(35),
+        created_at=START,
+    ),
+    VersionItem(
+        number=2,
+        author=HOSTILE,
+        author_kind=AuthorKind.PERSON,
+        reason=HOSTILE,
+        chars=480,
+        sha256="cd" * 32,
+        message_id=None,
+        receipt_id=None,
+        created_at=START + timedelta(minutes=40),
+    ),
+)
+
+SAVED: Final = (
+    ArtifactItem(thread_id=thread_id(11), name="draft", newest=VERSIONS[1]),
+    ArtifactItem(thread_id=thread_id(11), name="結果 1 & more <b>", newest=VERSIONS[0]),
+)
+
+ESTIMATES: Final[dict[str, EstimateView]] = {
+    "estimate": EstimateView(calls=8, input_tokens=24_640, output_tokens=5_600, cost_usd=0.1612, unpriced=()),
+    "estimate_unpriced": EstimateView(
+        calls=2,
+        input_tokens=1_300,
+        output_tokens=1_400,
+        cost_usd=0.0,
+        unpriced=("house-model", HOSTILE),
+        notes=(Phrase(key="mode_notice.same_model_twice", fields={"models": HOSTILE}),),
     ),
 }
 
@@ -538,6 +740,60 @@ RECEIPTS: Final[dict[str, ReceiptView]] = {
         duration_s=0.3,
         created_at=START,
         erased=False,
+    ),
+    "receipt_of_a_debate": ReceiptView(
+        receipt_id=receipt_id(33),
+        thread_id=thread_id(10),
+        model="demo-careful",
+        model_id="demo/careful",
+        reported_model_id="demo/careful",
+        parts=(
+            InputPart(role=Role.SYSTEM, origin=Origin.SYSTEM_PROMPT, text="You take part in a debate."),
+            InputPart(role=Role.USER, origin=Origin.BACKGROUND, text="Budget: 300,000 yen."),
+            InputPart(role=Role.USER, origin=Origin.PRIOR_CONTEXT, text="Decided so far: nothing."),
+            InputPart(role=Role.USER, origin=Origin.SPOKEN, text=f"A: {HOSTILE}"),
+            InputPart(role=Role.USER, origin=Origin.UNDER_REVIEW, text="Answer A"),
+            InputPart(role=Role.USER, origin=Origin.INSTRUCTION, text="Write your rebuttal."),
+        ),
+        prompts=(PromptRef(name="debate.rebuttals", version="1.0.0", sha256="cd" * 32),),
+        caps=(),
+        omissions=(),
+        params={},
+        input_sha256="45" * 32,
+        hash_matches=True,
+        estimate_tokens=90,
+        usage=USAGE,
+        finish="stop",
+        failure=None,
+        reasoning="",
+        duration_s=1.0,
+        created_at=START,
+        erased=False,
+        output_schema={"type": "object", "properties": {"text": {"type": "string", "title": HOSTILE}}},
+        shared_sha256="4ab6691e" * 8,
+    ),
+    "receipt_blind": ReceiptView(
+        receipt_id=receipt_id(32),
+        thread_id=thread_id(9),
+        model="Model B",
+        model_id="",
+        reported_model_id="",
+        parts=(InputPart(role=Role.USER, origin=Origin.REQUEST, text="Which queue?"),),
+        prompts=(),
+        caps=(),
+        omissions=(),
+        params={},
+        input_sha256="67" * 32,
+        hash_matches=True,
+        estimate_tokens=4,
+        usage=None,
+        finish="stop",
+        failure=None,
+        reasoning="",
+        duration_s=1.0,
+        created_at=START,
+        erased=False,
+        shared_sha256="4ab6691e" * 8,
     ),
     "receipt_erased": ReceiptView(
         receipt_id=receipt_id(20),

@@ -69,6 +69,31 @@ class PageSource(HTMLParser):
         assert len(found) == 1, f"{len(found)} of {tag} {attributes}"
         return found[0]
 
+    def chosen(self) -> dict[str, str]:
+        """What every choice stands at, as a browser would send it."""
+        values: dict[str, str] = {}
+        name = ""
+        for one in self.elements:
+            if one.tag == "select":
+                name = one.attributes["name"]
+            elif (
+                one.tag == "option"
+                and "select" in one.inside
+                and (name not in values or "selected" in one.attributes)
+            ):
+                values[name] = one.attributes["value"]
+        return values
+
+    def fields(self) -> dict[str, str]:
+        """What a browser would send of all forms of the page together."""
+        sent = {
+            one.attributes["name"]: one.attributes.get("value", "")
+            for one in self.all("input")
+            if one.attributes.get("type") != "checkbox" or "checked" in one.attributes
+        }
+        texts = {one.attributes["name"]: one.text.removeprefix("\n") for one in self.all("textarea")}
+        return {**sent, **texts, **self.chosen()}
+
     @property
     def text(self) -> str:
         return self.elements[0].text if self.elements else ""

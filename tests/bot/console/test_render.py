@@ -7,18 +7,24 @@ from typing import Any, get_args
 
 import pytest
 
-from bot.console.opening import STARTED_BY_FORM
+from bot.console.opening import STARTED_BY_FORM, Wish, setup_of
+from bot.console.page import START_LIMITS
 from bot.console.parse import COMMANDS, Typed
 from bot.console.render import ItemView, Reader, Renderer, avatar, entry_id, money
+from core.commands.artifact import Shown
 from core.commands.console import LOCAL
 from core.commands.person import PersonSeen
+from core.domain.artifact import diff
 from core.domain.message import Cut
+from core.domain.thread import Mode
 from core.domain.view import AnswerState, AnswerView, ButtonAction, MessageView, Quote, ThreadPage
-from core.i18n import LOCALES, catalogue
+from core.i18n import LOCALES, catalogue, text
+from core.modes.workflow_file import load_workflows
 from tests.bot.console.page_source import PageSource
 from tests.examples.views import (
     ANSWERS,
     CHANNELS,
+    ESTIMATES,
     HEADERS,
     HOSTILE,
     ITEMS,
@@ -27,16 +33,21 @@ from tests.examples.views import (
     NOTICES,
     PAGES,
     RECEIPTS,
+    SAVED,
     START,
     USAGE_LINES,
+    VERSIONS,
+    message_id,
     receipt_id,
-        thread_id,
+    run_id,
+    thread_id,
 )
 
 ENGLISH = Reader(locale="en", zone=UTC, today=date(2026, 3, 2))
 JAPANESE = Reader(locale="ja", zone=UTC, today=date(2026, 3, 2))
 READERS = {"en": ENGLISH, "ja": JAPANESE}
 PERSON = PersonSeen(workspace=LOCAL, external_id="you", name=HOSTILE, locale="en")
+WORKFLOWS = load_workflows()
 NEVER = {"script", "img", "textarea", "style", "iframe", "object", "embed"}
 
 
@@ -81,7 +92,14 @@ def whole_pages(renderer: Renderer, reader: Reader) -> Iterator[tuple[str, str]]
         yield f"{name}, earlier", renderer.thread(page, reader, newest=False, **frame())
     yield "tree", renderer.tree(reader, channels=CHANNELS, current="", channel="")
     yield "tree of nobody", renderer.tree(reader, channels=(), current="", channel="")
+    for name in ("codraft", "run_hostile"):
+        yield (
+            f"{name} with artifacts",
+            renderer.thread(PAGES[name], reader, newest=True, saved=SAVED, **frame()),
+        )
     for fragment in (False, True):
+        yield from mode_pages(renderer, reader, fragment=fragment)
+        yield from artifact_pages(renderer, reader, fragment=fragment)
         for name, view in RECEIPTS.items():
             yield f"{name} {fragment}", renderer.receipt(view, reader, fragment=fragment, **frame())
         for name, lines in {"usage": USAGE_LINES, "no usage": ()}.items():
@@ -92,6 +110,98 @@ def whole_pages(renderer: Renderer, reader: Reader) -> Iterator[tuple[str, str]]
         yield "refused", renderer.page("refused", reader, fragment=fragment, way_out="/", **frame())
     for channel in (*CHANNELS, None):
         yield "home", renderer.page("home", reader, here_channel=channel, demo_only=True, **frame())
+
+
+def wish(mode: Mode, **fields: str) -> Wish:
+    return Wish(mode=mode, channel="general", event_key="", fields=fields)
+
+
+WISHES = {
+    "compare": wish(
+        Mode.COMPARE,
+        text=HOSTILE,
+        blind="on",
+        **{"take.gpt-large": "on", "times.gpt-large": "2", "take.demo-careful": "on"},
+    ),
+    "debate": wish(
+        Mode.DEBATE,
+        text=HOSTILE,
+        background=HOSTILE,
+        moderator="gpt-large",
+        **{"model.A": "gpt-large", "role.A": "skeptic", "model.B": "gone-model", "role.B": "analyst"},
+    ),
+    "codraft": wish(Mode.CODRAFT, text=HOSTILE, passes="3", **{"model.1": "gpt-large", "model.2": HOSTILE}),
+    "workflow": wish(
+        Mode.WORKFLOW,
+        text=HOSTILE,
+        workflow="decision_memo",
+        **{"input.constraints": HOSTILE, "model.1": "demo-careful"},
+    ),
+}
+
+
+def mode_pages(renderer: Renderer, reader: Reader, *, fragment: bool) -> Iterator[tuple[str, str]]:
+    for name, one in WISHES.items():
+        given = {
+            "wish": one,
+            "here_channel": CHANNELS[0],
+            "workflow": WORKFLOWS["decision_memo"] if name == "workflow" else None,
+            "fragment": fragment,
+        }
+        yield f"start {name} {fragment}", renderer.page("start", reader, **given, **START_LIMITS, **frame())
+        for kind, estimate in ESTIMATES.items():
+            page = renderer.page(
+                "confirm", reader, **given, setup=setup_of(one), estimate=estimate, **frame()
+            )
+            yield f"confirm {name} {kind} {fragment}", page
+    yield (
+        f"workflows {fragment}",
+        renderer.page(
+            "workflows",
+            reader,
+            fragment=fragment,
+            wish=WISHES["workflow"],
+            workflows=WORKFLOWS.values(),
+            **frame(),
+        ),
+    )
+    answers = [view for view in ANSWERS.values() if view.label or view.shared_sha256]
+    more = {"thread_locale": "en", "least": 1, "most": 4, "usual": 2, "chosen": {message_id(30)}}
+    yield (
+        f"review {fragment}",
+        renderer.page("review", reader, fragment=fragment, answers=answers, **more, **frame()),
+    )
+    yield f"join {fragment}", renderer.page("join", reader, fragment=fragment, **frame())
+
+
+def artifact_pages(renderer: Renderer, reader: Reader, *, fragment: bool) -> Iterator[tuple[str, str]]:
+    shown = artifact_shown()
+    for name, saved in {"artifacts": SAVED, "no artifacts": ()}.items():
+        yield (
+            f"{name} {fragment}",
+            renderer.page("artifacts", reader, fragment=fragment, saved=saved, **frame()),
+        )
+    yield f"save {fragment}", renderer.page("save", reader, fragment=fragment, saved=SAVED, **frame())
+    yield f"artifact {fragment}", renderer.page("artifact", reader, fragment=fragment, shown=shown, **frame())
+    for overtaken in (False, True):
+        page = renderer.page(
+            "edit_artifact",
+            reader,
+            fragment=fragment,
+            newest=2,
+            overtaken=overtaken,
+            changes=shown.changes,
+            **frame(),
+        )
+        yield f"edit artifact {overtaken} {fragment}", page
+
+
+def artifact_shown() -> Shown:
+    before = "one\ntwo\n" + "same\n" * 9 + "end"
+    text = f"one\n{HOSTILE}\n" + "same\n" * 9 + "the end"
+    return Shown(
+        artifact=SAVED[0], version=VERSIONS[1], text=text, changes=diff(before, text), versions=VERSIONS
+    )
 
 
 # --- every kind of view -------------------------------------------------------------------------------------------
@@ -310,6 +420,139 @@ def test_an_entry_s_version_changes_with_what_it_shows_and_with_the_language(ren
     assert entry(renderer, view).elements[0].attributes["data-version"] == versions[0]
 
 
+# --- several models ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "english", "japanese"),
+    [
+        (
+            "answer_of_a_debate",
+            "Round 2 of 4: position of A",
+            text("ja", "label.debate_positions", number=2, of=4, who="A"),
+        ),
+        ("answer_of_a_codraft", "Pass 1: revision", text("ja", "label.revise", number=1)),
+    ],
+)
+def test_a_card_says_above_the_model_which_part_it_is(
+    renderer: Renderer, name: str, english: str, japanese: str
+) -> None:
+    view = ANSWERS[name]
+    assert entry(renderer, view).one("p", class_="part-label").text == english
+    ja = replace(PAGES["debate"], locale="ja")
+    assert entry(renderer, view, ENGLISH, ja).one("p", class_="part-label").text == japanese
+    assert entry(renderer, ANSWERS["answer_done"]).all("p", class_="part-label") == []
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_every_button_of_the_modes_leads_to_its_place(renderer: Renderer, locale: str) -> None:
+    page = entry(renderer, ANSWERS["answer_blind"], READERS[locale], PAGES["blind"])
+    base = f"/t/{thread_id(9)}"
+    answer = message_id(32)
+    assert [(form.attributes["action"], form.text) for form in page.all("form")] == [
+        (f"{base}/{name}", text(locale, f"button.{name}")) for name in ("compare_answers", "vote", "reveal")
+    ]
+    refs = [one.attributes["value"] for one in page.all("input", name="ref")]
+    assert refs == [run_id(30), answer, thread_id(9)]
+    links = {one.text: one.attributes["href"] for one in page.all("a", class_="action")}
+    assert links[text(locale, "button.review")] == f"{base}/review?ref={answer}&at=2"
+    assert links[text(locale, "button.save")] == f"{base}/save?ref={answer}"
+
+
+def test_a_blind_answer_names_its_model_nowhere(renderer: Renderer) -> None:
+    view = replace(ANSWERS["answer_blind"], step="answer:claude-sonnet")
+    assert "claude-sonnet" not in str(renderer.entry(view, PAGES["blind"], ENGLISH))
+
+
+def test_the_shared_hash_is_short_and_whole_in_its_title(renderer: Renderer) -> None:
+    shared = entry(renderer, ANSWERS["answer_of_a_compare"]).one("span", class_="shared")
+    assert shared.text == "Same conditions 4ab6691e"
+    assert "4ab6691e" * 8 in shared.attributes["title"]
+
+
+def test_the_progress_says_the_round_and_who_is_writing(renderer: Renderer) -> None:
+    debate = PageSource(f"<ol>{renderer.entries(PAGES['debate'], ENGLISH)}</ol>").one("li", class_="progress")
+    assert "Round 2 of 4" in debate.text
+    assert "writing: gpt-large" in debate.text
+    compare = PageSource(f"<ol>{renderer.entries(PAGES['compare'], JAPANESE)}</ol>")
+    assert "2 件中 1 件" in compare.one("li", class_="progress").text
+    assert compare.one("progress").attributes["value"] == "1"
+    stop = next(one for one in compare.all("form") if one.attributes["action"].endswith("/stop"))
+    assert "停止" in stop.text
+
+
+def test_nothing_is_in_progress_when_nothing_is_written(renderer: Renderer) -> None:
+    for name in ("blind", "codraft", "thread"):
+        page = PageSource(f"<ol>{renderer.entries(PAGES[name], ENGLISH)}</ol>")
+        assert page.all("li", class_="progress") == [], name
+
+
+def test_a_codraft_leads_to_its_newest_version(renderer: Renderer) -> None:
+    page = PageSource(f"<ol>{renderer.entries(PAGES['codraft'], ENGLISH, saved=SAVED)}</ol>")
+    row = page.one("li", id="draft-newest")
+    assert "Version 2" in row.text
+    link = next(one for one in page.all("a") if one.text == "Newest version")
+    assert link.attributes["href"] == f"/t/{thread_id(11)}/artifact?name=draft"
+    assert (
+        PageSource(f"<ol>{renderer.entries(PAGES['codraft'], ENGLISH)}</ol>").all("li", class_="newest") == []
+    )
+
+
+def test_a_mode_is_named_and_the_workflow_is_marked_beta(renderer: Renderer) -> None:
+    for name, english in (("compare", "Compare"), ("debate", "Debate"), ("run_hostile", "Workflow (Beta)")):
+        page = PageSource(renderer.thread(PAGES[name], ENGLISH, newest=True, **frame()))
+        assert page.one("span", class_="badge mode-badge").text == english
+        assert page.one("p", class_="facts").text.count("demo-careful") == 0
+        assert bool([one for one in page.all("a") if one.text == "Add a model"]) == (name == "compare")
+
+
+@pytest.mark.parametrize(("name", "one"), list(WISHES.items()))
+def test_a_form_of_a_mode_shows_what_was_typed_and_chosen(renderer: Renderer, name: str, one: Wish) -> None:
+    page = PageSource(
+        dict(mode_pages(renderer, ENGLISH, fragment=True))[f"start {name} True"].join(("<div>", "</div>"))
+    )
+    held = page.fields()
+    for field, value in one.fields.items():
+        assert held[field] == value, field
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_nothing_starts_without_the_estimate_on_the_page(renderer: Renderer, locale: str) -> None:
+    pages = dict(mode_pages(renderer, READERS[locale], fragment=False))
+    page = PageSource(pages["confirm compare estimate_unpriced False"])
+    for name in ("house-model", "1,300", "1,400", "$0.00"):
+        assert name in page.one("main").text
+    start, change = (
+        next(form for form in page.all("form") if form.attributes["action"] == path)
+        for path in ("/start/go", "/start")
+    )
+    assert start.text.strip() == text(locale, "console.start")
+    assert change.text.strip() == text(locale, "console.change")
+    held = [one.attributes["name"] for one in page.all("input") if one.attributes["name"].startswith("take.")]
+    assert sorted(held) == sorted(["take.gpt-large", "take.demo-careful"] * 2)
+
+
+def test_an_artifact_shows_its_changes_versions_and_downloads(renderer: Renderer) -> None:
+    page = PageSource(renderer.page("artifact", ENGLISH, shown=artifact_shown(), **frame()))
+    assert [one.attributes["class"] for one in page.all("tr", class_="added")] == ["added", "added"]
+    assert page.one("tr", class_="skipped").text == text("en", "present.lines_skipped", count=3)
+    links = [one.attributes["href"] for one in page.all("a") if "/download" in one.attributes.get("href", "")]
+    assert links == [
+        f"/t/{thread_id(1)}/artifact/download?name=draft&version=2&as={kind}" for kind in ("md", "txt")
+    ]
+    assert "Version 1" in page.one("ol", class_="versions").text
+
+
+def test_a_version_begun_from_an_older_one_shows_what_came_since_and_keeps_the_text(
+    renderer: Renderer,
+) -> None:
+    pages = dict(artifact_pages(renderer, ENGLISH, fragment=False))
+    page = PageSource(pages["edit artifact True False"])
+    assert "Version 2 came meanwhile" in page.one("p", class_="aside").text
+    assert page.one("textarea", name="text").text == f"\n{HOSTILE}"
+    assert page.one("input", name="base").attributes["value"] == "2"
+
+
 # --- the tree, a thread, a receipt --------------------------------------------------------------------------------
 
 
@@ -365,6 +608,28 @@ def test_the_ai_input_lists_its_parts_in_order_with_their_exact_text(renderer: R
     assert page.all("details")[0].attributes.get("open") is None
 
 
+def test_an_ai_input_of_a_mode_marks_its_origins_and_folds_its_schema(renderer: Renderer) -> None:
+    view = RECEIPTS["receipt_of_a_debate"]
+    page = PageSource(f"<div>{renderer.receipt(view, ENGLISH, fragment=True, **frame())}</div>")
+    marks = [
+        next(c for c in one.classes if c.startswith("from-"))
+        for one in page.all("li")
+        if "part" in one.classes
+    ]
+    assert marks == [f"from-{part.origin.value}" for part in view.parts]
+    schema = page.all("details")[-1]
+    assert "JSON Schema" in schema.text
+    assert "open" not in schema.attributes
+    assert view.shared_sha256 in page.text
+
+
+def test_the_ai_input_of_a_blind_answer_hides_what_would_give_the_model_away(renderer: Renderer) -> None:
+    page = PageSource(
+        f"<div>{renderer.receipt(RECEIPTS['receipt_blind'], ENGLISH, fragment=True, **frame())}</div>"
+    )
+    assert page.one("dl", class_="facts-list").text.count("Hidden until someone votes") == 3
+
+
 def test_an_erased_ai_input_says_so_and_that_its_hash_no_longer_matches(renderer: Renderer) -> None:
     page = PageSource(f"<div>{renderer.receipt(RECEIPTS['receipt_erased'], ENGLISH, fragment=True)}</div>")
     assert "erased" in page.one("p", class_="failure").text
@@ -398,10 +663,7 @@ def test_an_avatar_shows_initials(name: str, initials: str) -> None:
 def test_the_same_entry_keeps_its_id_while_it_changes() -> None:
     view = ANSWERS["answer_writing"]
     assert isinstance(view, AnswerView)
-    assert (
-        entry_id(view)
-        == entry_id(replace(view, state=AnswerState.DONE, text="done"))
-    )
+    assert entry_id(view) == entry_id(replace(view, state=AnswerState.DONE, text="done"))
     assert entry_id(view) != entry_id(replace(view, step="answer:beta"))
     assert "beta" not in entry_id(replace(view, step="answer:beta"))
     assert isinstance(MESSAGES["message"], MessageView)
