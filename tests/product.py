@@ -58,15 +58,24 @@ class SteppingClock:
         self.time += by
 
 
+Planned = str | FailureKind | tuple[str, FailureKind]
+"""An answer, a failure, or an answer that breaks off in one."""
+
+
 @dataclass
 class ScriptedModel:
     """A ModelGateway that keeps every call, and answers from a script or with the call's number."""
 
     calls: list[ModelCall] = field(default_factory=list)
-    script: list[str | FailureKind | tuple[str, FailureKind]] = field(default_factory=list)
+    script: list[Planned] = field(default_factory=list)
+    plan: Callable[[ModelCall], Planned | None] = lambda call: None
+    """What a call is answered with before the script is asked; None leaves it to the script."""
     hold: asyncio.Event | None = None
     """While set and not fired, answers stop after their first piece."""
+    held: str = ""
+    """Only calls whose id holds this, such as a step, are held."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a call is held."""
     closed: int = 0
 
     async def stream(self, call: ModelCall) -> AsyncGenerator[ModelEvent]:
@@ -75,7 +84,7 @@ class ScriptedModel:
         usual = (
             f"answer {len(self.calls)}" if schema is None else json.dumps(fitting(schema, len(self.calls)))
         )
-        planned = self.script.pop(0) if self.script else usual
+        planned = self.plan(call) or (self.script.pop(0) if self.script else usual)
         try:
             yield Started(queued_s=0.0)
             text, failure = planned if isinstance(planned, tuple) else (planned, None)
@@ -83,8 +92,8 @@ class ScriptedModel:
                 raise ModelFailure(text)
             head, tail = text[:3], text[3:]
             yield TextDelta(text=head)
-            self.begun.set()
-            if self.hold is not None:
+            if self.hold is not None and self.held in call.request_id:
+                self.begun.set()
                 await self.hold.wait()
             if tail:
                 yield TextDelta(text=tail)

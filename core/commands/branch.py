@@ -43,6 +43,8 @@ class Point:
     conversation: Conversation
     position: int
     message: Message | None
+    upto: int = 0
+    """How many messages of each conversation are copied where more are than `position`."""
     last: bool
     """Nothing of the conversation comes after it."""
 
@@ -71,7 +73,13 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         name = name or text(parent.locale, "branch.unnamed", n=await count_branches(session, parent) + 1)
         new = _new_thread(services, actor, parent, point, name, reason)
         await do_branch(
-            session, parent, new, chosen=point.conversation, upto=point.position, clock=services.clock
+            session,
+            parent,
+            new,
+            chosen=point.conversation,
+            at=point.position,
+            upto=max(point.upto, point.position),
+            clock=services.clock,
         )
         if point.message is not None:
             # A result belongs to a branch when it was there before the next message could come.
@@ -90,19 +98,28 @@ async def _point(session: Session, parent: Thread, request: BranchRequest) -> Po
     if request.message_id:
         return await _point_of_message(session, parent, lines, request.message_id)
     lengths = {line.id: await length(session, line.id) for line in lines}
-    longest = max(lines, key=lambda line: lengths[line.id])
-    last = lengths[longest.id]
+    last = max(lengths.values())
     if request.position is None:
         if any(run.request_id for run in await open_runs(session, parent.workspace_id, parent.id)):
             raise Refusal("branch_while_answering")
         position = last
     else:
         position = _position(request.position, last)
-    entry = await entry_at(session, longest.id, position) if position else None
+    found = [
+        (line, await entry_at(session, line.id, min(position, lengths[line.id])))
+        for line in lines
+        if lengths[line.id] and (request.position is None or lengths[line.id] >= position)
+    ]
+    # Of several messages at a position the latest, so that those of the other lines are not later.
+    standing = [(line, entry) for line, entry in found if entry is not None]
+    if not standing:
+        return Point(conversation=lines[0], position=0, message=None, last=True)
+    line, entry = max(standing, key=lambda each: each[1].message.created_at)
     return Point(
-        conversation=longest,
-        position=position,
-        message=entry.message if entry else None,
+        conversation=line,
+        position=entry.position,
+        upto=position,
+        message=entry.message,
         last=position == last,
     )
 

@@ -204,11 +204,12 @@ async def do_branch(
     *,
     chosen: Conversation,
     upto: int,
+    at: int | None = None,
     clock: Clock,
 ) -> int:
     """Copy `parent` up to position `upto` of its conversation `chosen` into the new thread `branch`.
 
-    From every other conversation come the entries up to the same position that are not later than the chosen message.
+    The chosen message stands there, or at `at` in a conversation that ends before. From every other conversation come the entries up to position `upto` that are not later than the chosen message.
     The copies are references to the same messages, made by one statement; the parent is only read. Returns the number
     of entries copied.
     """
@@ -230,7 +231,7 @@ async def do_branch(
     copied = await session.execute(
         insert(EntryRow).from_select(
             ["conversation_id", "position", "message_id", "workspace_id"],
-            _inherited(parent, branch, chosen=chosen, upto=upto, alone=len(lines) == 1),
+            _inherited(parent, branch, chosen=chosen, at=at or upto, upto=upto, alone=len(lines) == 1),
         ),
         execution_options={"preserve_rowcount": True},
     )
@@ -252,13 +253,13 @@ async def do_branch(
 
 
 def _inherited(
-    parent: Thread, branch: Thread, *, chosen: Conversation, upto: int, alone: bool
+    parent: Thread, branch: Thread, *, chosen: Conversation, at: int, upto: int, alone: bool
 ) -> Select[str, int, str, WorkspaceId]:
     """The references that a branch begins with, one row for each entry."""
     split_at = (
         select(MessageRow.created_at)
         .join(EntryRow, EntryRow.message_id == MessageRow.id)
-        .where(EntryRow.conversation_id == chosen.id, EntryRow.position == upto)
+        .where(EntryRow.conversation_id == chosen.id, EntryRow.position == at)
         .scalar_subquery()
     )
     not_later = (
