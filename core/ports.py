@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from core.domain.ids import MessageId, RunId, WorkspaceId
 from core.domain.message import Cut, Entry, Message
+from core.domain.pin import Pin
 from core.domain.receipt import AiInput, Finish, PromptRef, Usage
 from core.domain.thread import Conversation, Place, Thread
 from core.domain.view import PostView
@@ -185,5 +186,9 @@ class Turn:
     """What models said so far in the thread's own runs, oldest first; steps that failed are missing."""
     late: tuple[Message, ...] = ()
     """What people said before this line's model joined, oldest first; empty for a line that is not late."""
+    handover: Mapping[str, Any] | None = None
+    """The fields of the handover that the thread came by, as `HandoverFields` reads them; None for other threads."""
+    pins: tuple[Pin, ...] = ()
+    """What is pinned in the thread, oldest first; read for drafting only."""
     reviewed: tuple[Spoken, ...] = ()
     """The answers under Cross Review, in the order in which they were named; nothing else of their thread is read."""

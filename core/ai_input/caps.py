@@ -12,6 +12,9 @@ class Cap(StrEnum):
     FIRST_MESSAGE_CHARS = "first_message_chars"
     CONTEXT_TOKENS = "context_tokens"
     IMAGES = "images"
+    HANDOVER_ITEMS_CHARS = "handover_items_chars"
+    HANDOVER_BLOCK_CHARS = "handover_block_chars"
+    HANDOVER_PREMISES_CHARS = "handover_premises_chars"
 
 
 class Left(StrEnum):

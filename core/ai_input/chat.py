@@ -1,7 +1,7 @@
 """The AI input of Chat (spec §4).
 
-In this order: system prompt, its examples, the first message where it is kept apart, a note on what is left out,
-the history, the files of the request, the request.
+In this order: system prompt, its examples, what a handover brought or the first message where it is kept apart, a note
+on what is left out, the history, the files of the request, the request.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,8 @@ from dataclasses import replace
 from core.ai_input.caps import Cap, Left
 from core.ai_input.estimate import estimate_message_tokens, estimate_parts
 from core.ai_input.framing import FRAGMENTS_PROMPT, MAX_IMAGES, Framing, images_to_send
+from core.ai_input.handover import handover_part
+from core.ai_input.material import MODE_FRAGMENTS, Material
 from core.ai_input.window import Selection, select
 from core.domain.errors import Refusal
 from core.domain.message import Message
@@ -20,7 +22,7 @@ from core.prompts.render import render_examples, render_system, render_task
 from core.prompts.version import PromptVersion
 
 CHAT_PROMPT = "chat.answer"
-PROMPT_NAMES = (CHAT_PROMPT, FRAGMENTS_PROMPT)
+PROMPT_NAMES = (CHAT_PROMPT, FRAGMENTS_PROMPT, MODE_FRAGMENTS)
 """The prompts that a run of Chat works with."""
 
 
@@ -36,18 +38,26 @@ def build_chat(turn: Turn, prompts: PromptLibrary) -> AiInput:
 def build_conversation(
     turn: Turn, prompts: PromptLibrary, *, name: str, ahead: tuple[InputPart, ...] = ()
 ) -> AiInput:
-    """As `build_chat`, with the prompt `name`, and with the parts `ahead` of the history."""
+    """As `build_chat`, with the prompt `name`, and with the parts `ahead` of the history.
+
+    In a thread that came by handover, its message stands at the very top, in place of the kept first message.
+    """
     prompt, fragments = prompts.get(name), prompts.get(FRAGMENTS_PROMPT)
     framing = _framing(turn, fragments)
     history = {entry.message.id: framing.history(entry.message) for entry in turn.window.recent}
-    head, tail = (*_head(prompt), *ahead), _tail(prompt, framing, turn.request)
+    carried, cut = handover_part(turn, Material.of(prompts))
+    head, tail = (*_head(prompt), *carried, *ahead), _tail(prompt, framing, turn.request)
 
     def parts_of(selection: Selection) -> tuple[InputPart, ...]:
         first = (framing.first(selection.first)[0],) if selection.first else ()
         note = (framing.omitted_note(selection.omitted),) if selection.omitted else ()
         return (*head, *first, *note, *(history[entry.message.id] for entry in selection.history), *tail)
 
-    selection = select(turn.window, lambda message: estimate_message_tokens(history[message.id].text))
+    selection = select(
+        turn.window,
+        lambda message: estimate_message_tokens(history[message.id].text),
+        keeps_first=not carried,
+    )
     selection, parts = _fit(selection, parts_of, turn)
     sent = [
         *([selection.first] if selection.first else []),
@@ -57,9 +67,9 @@ def build_conversation(
     first_caps = framing.first(selection.first)[1] if selection.first else ()
     return AiInput(
         parts=parts,
-        prompts=(prompt.ref, fragments.ref),
+        prompts=(prompt.ref, fragments.ref, *(prompts.refs(MODE_FRAGMENTS) if carried else ())),
         estimate_tokens=estimate_parts(parts),
-        caps=(*selection.caps, *first_caps, *_image_cap(framing, sent)),
+        caps=(*cut, *selection.caps, *first_caps, *_image_cap(framing, sent)),
         omissions=_omissions(selection, framing, sent),
         params={"max_tokens": turn.max_output_tokens},
     )

@@ -4,6 +4,7 @@ The text as it stands is given by whoever keeps its versions, because people may
 """
 
 from core.ai_input.framing import FRAGMENTS_PROMPT
+from core.ai_input.handover import carried_request
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose
 from core.ai_input.thread_order import opening_of, says_more
 from core.domain.codraft import CoDraftSetup, critique_step
@@ -75,7 +76,8 @@ def build_revision(
 
 def _task(turn: Turn, material: Material) -> InputPart:
     opening = opening_of(turn) or turn.request
-    return material.data(Origin.REQUEST, "task", CoDraftSetup.from_json(turn.setup).task, opening.id)
+    task = material.data(Origin.REQUEST, "task", CoDraftSetup.from_json(turn.setup).task, opening.id)
+    return carried_request(turn, material, task)
 
 
 def _standing(turn: Turn, material: Material, text: str, text_id: MessageId | None) -> list[InputPart]:

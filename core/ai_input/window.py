@@ -31,17 +31,24 @@ class Selection:
     erased: int
     """Messages that lie in reach and were erased."""
     caps: tuple[CapApplied, ...] = ()
+    keeps_first: bool = True
+    """The first message moves apart when the window leaves it behind."""
 
     def without_oldest(self) -> "Selection":
-        """One message of history less. The first message moves apart and is not lost."""
+        """One message of history less. The first message moves apart and is not lost, where it is kept."""
         oldest, *rest = self.history
-        if oldest.position == 1:
+        if oldest.position == 1 and self.keeps_first:
             return replace(self, first=oldest.message, history=tuple(rest))
         return replace(self, history=tuple(rest), omitted=self.omitted + 1)
 
 
-def select(window: Window, tokens_of: Callable[[Message], int]) -> Selection:
-    """Apply the window to what the store read. `tokens_of` estimates a message as it would be sent."""
+def select(window: Window, tokens_of: Callable[[Message], int], *, keeps_first: bool = True) -> Selection:
+    """Apply the window to what the store read. `tokens_of` estimates a message as it would be sent.
+
+    Without `keeps_first` the first message is one like any other, because something else stands in its place.
+    """
+    if not keeps_first:
+        window = replace(window, first=None)
     in_reach = window.recent[-WINDOW_MESSAGES:]
     candidates = tuple(entry for entry in in_reach if not entry.message.erased)
     first = window.first.message if window.first and not window.first.message.erased else None
@@ -51,6 +58,7 @@ def select(window: Window, tokens_of: Callable[[Message], int]) -> Selection:
         history=candidates,
         omitted=window.total_before_request - len(candidates) - (first is not None) - erased,
         erased=erased,
+        keeps_first=keeps_first,
     )
     if selection.omitted:
         had = selection.omitted + len(candidates)

@@ -9,13 +9,14 @@ from typing import Protocol, assert_never
 
 from core.ai_input.cross_review import review_of
 from core.ai_input.framing import FRAGMENTS_PROMPT
+from core.ai_input.handover import Words, handover_of, workflow_inputs
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose
 from core.ai_input.thread_order import opening_of, said_in
 from core.domain.codraft import DRAFT, revise_step
 from core.domain.compare import SUMMARY
 from core.domain.debate import SYNTHESIS
 from core.domain.errors import Refusal
-from core.domain.receipt import AiInput, InputPart, Origin
+from core.domain.receipt import AiInput, CapApplied, InputPart, Origin
 from core.domain.review import MOST_REVIEWERS, verdict_step
 from core.domain.setup import Json
 from core.domain.workflow import (
@@ -58,7 +59,14 @@ def build_ask(turn: Turn, prompts: PromptLibrary, *, workflow: Workflow, step_id
         "title": step.title.in_locale(turn.thread.locale),
         "instruction": step.instruction,
     }
-    return compose(turn, prompts, STEP_PROMPT, data=_materials(turn, prompts, workflow, step), task=task)
+    return compose(
+        turn,
+        prompts,
+        STEP_PROMPT,
+        data=_materials(turn, prompts, workflow, step),
+        task=task,
+        caps=_carried(turn, prompts, workflow, step)[1],
+    )
 
 
 def build_in_step(
@@ -69,7 +77,8 @@ def build_in_step(
     For a comparing step `build` compares; its candidates are built by `build_ask`.
     """
     step = workflow.step(step_id)
-    return build(inner_turn(turn, step), prompts, materials=_materials(turn, prompts, workflow, step))
+    ai_input = build(inner_turn(turn, step), prompts, materials=_materials(turn, prompts, workflow, step))
+    return replace(ai_input, caps=(*ai_input.caps, *_carried(turn, prompts, workflow, step)[1]))
 
 
 def build_step_review(
@@ -184,19 +193,38 @@ def _inner_setup(step: WorkflowStep, setup: WorkflowSetup) -> Json:
 def _materials(
     turn: Turn, prompts: PromptLibrary, workflow: Workflow, step: WorkflowStep
 ) -> tuple[InputPart, ...]:
+    """What a step is given: in a thread that came by handover the first one gets all that is carried, asked for or not.
+
+    What people wrote to start such a thread is besides what they asked for first, and goes wherever that goes.
+    """
     material, inputs = Material.of(prompts), _setup(turn).inputs
     opening = opening_of(turn) or turn.request
     steps = {one.id: one for one in workflow.steps}
-    parts: list[InputPart] = []
+    carried, _ = _carried(turn, prompts, workflow, step)
+    parts = [
+        material.data(Origin.HANDOVER, "input", content, input=name) for name, content in carried.items()
+    ]
+    sent = list(carried.values())
     for name in step.uses:
         if name in steps:
             parts += _result_parts(turn, material, steps[name])
-        elif name in inputs:
+        elif name in inputs and carried.get(name) != inputs[name]:
+            sent.append(inputs[name])
             parts.append(material.data(Origin.REQUEST, "input", inputs[name], opening.id, input=name))
-    if opening is not turn.request and turn.request.text.strip() not in {"", *inputs.values()}:
-        # It has the workflow go on after a stop or failure.
-        parts.append(material.data(Origin.REQUEST, "message", turn.request.text, turn.request.id))
+    asked = turn.handover is not None and ("firstRequest" in step.uses or step.id == workflow.steps[0].id)
+    if asked and opening.text.strip() and opening.text.strip() not in sent:
+        parts.append(material.data(Origin.REQUEST, "question", opening.text, opening.id))
     return tuple(parts)
+
+
+def _carried(
+    turn: Turn, prompts: PromptLibrary, workflow: Workflow, step: WorkflowStep
+) -> tuple[dict[str, str], tuple[CapApplied, ...]]:
+    """The inputs that a handover brings for the first step, by name, and the caps that cut them."""
+    fields = handover_of(turn)
+    if fields is None or step.id != workflow.steps[0].id:
+        return {}, ()
+    return workflow_inputs(fields, Words(material=Material.of(prompts), locale=turn.thread.locale))
 
 
 def _result_parts(turn: Turn, material: Material, step: WorkflowStep) -> list[InputPart]:

@@ -32,6 +32,8 @@ class Origin(StrEnum):
     REQUEST = "request"
     BACKGROUND = "background"
     PRIOR_CONTEXT = "prior_context"
+    HANDOVER = "handover"
+    """What a handover brought into a Chat, a Compare or the first step of a Workflow."""
     SPOKEN = "spoken"
     """What participants of the same run said before."""
     UNDER_REVIEW = "under_review"

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from core.ai_input.caps import Cap, Left
-from core.ai_input.chat import CHAT_PROMPT, PROMPT_NAMES, build_chat
+from core.ai_input.chat import CHAT_PROMPT, build_chat
 from core.ai_input.estimate import IMAGE_TOKENS, estimate_message_tokens, estimate_parts
-from core.ai_input.framing import MAX_IMAGES
+from core.ai_input.framing import FRAGMENTS_PROMPT, MAX_IMAGES
 from core.domain.errors import Refusal
 from core.domain.message import Attachment, AuthorKind, Cut, Message
 from core.domain.receipt import AiInput, CapApplied, InputPart, Omission, Origin, Role
@@ -106,7 +106,7 @@ Compare with {{x}} please\
         )
     )
     assert ai_input.params == {"max_tokens": 4_000}
-    assert ai_input.prompts == PROMPTS.refs(*PROMPT_NAMES)
+    assert ai_input.prompts == PROMPTS.refs(CHAT_PROMPT, FRAGMENTS_PROMPT)
 
 
 def test_the_system_prompt_comes_first_and_the_request_last() -> None:
