@@ -30,6 +30,7 @@ from core.domain.view import (
     ThreadPage,
     UsageLine,
 )
+from core.engine.context import PRODUCT
 from core.modes.codraft import ARTIFACT as DRAFT
 
 ItemView = MessageView | AnswerView | BranchHeaderView | NoticeView
@@ -237,6 +238,7 @@ class Renderer:
                 name = "entry_answer.html"
                 context["controls"] = self._controls(view, page, reader)
                 context["state"] = view.state.value
+                context["by_model"] = view.model != PRODUCT
             case BranchHeaderView():
                 name = "entry_header.html"
                 context["header_from"] = _header_from(view, page.locale)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core import i18n
 from core.commands.services import Services, access_answer, access_thread
-from core.domain.artifact import REASON_CHARS, TEXT_CHARS, DiffRow, artifact_name, diff
+from core.domain.artifact import REASON_CHARS, TEXT_CHARS, DiffRow, artifact_name, diff, name_key
 from core.domain.errors import Refusal
 from core.domain.message import Author, AuthorKind
 from core.domain.policy import Action, Actor
@@ -59,9 +59,9 @@ async def save_answer(
             return str(earlier["name"])
         held = await list_artifacts(session, actor.workspace_id, thread.id)
         name = wanted or i18n.text(thread.locale, "artifact.unnamed", number=len(held) + 1)
-        artifact = await find_artifact(session, actor.workspace_id, thread.id, name)
+        artifact = next((each for each, _ in held if name_key(each.name) == name_key(name)), None)
         if artifact is not None and not as_version:
-            raise Refusal("artifact_name_taken", name=name)
+            raise Refusal("artifact_name_taken", name=artifact.name)
         if artifact is None:
             artifact = await do_add_artifact(
                 session, actor.workspace_id, thread.id, name=name, kind="text", clock=services.clock
@@ -78,8 +78,9 @@ async def save_answer(
         )
         await do_add_version(session, artifact, new, clock=services.clock)
         await _do_record(session, services, actor, "save_artifact", artifact)
-        await settle(session, actor.workspace_id, (event_key,), {"name": name})
-    return name
+        await settle(session, actor.workspace_id, (event_key,), {"name": artifact.name})
+        kept = artifact.name
+    return kept
 
 
 async def _do_record(

@@ -20,6 +20,8 @@ from tests.bot.console.page_source import PageSource
 from tests.product import World, eventually, open_world
 
 TOKEN = "token"
+OFF = "\0off"
+"""In place of a value: the box is not ticked."""
 
 
 @dataclass
@@ -59,6 +61,48 @@ class Visitor:
             form.add_field("files", data, filename=name, content_type="application/octet-stream")
         headers = {**_headers(fragment), "Origin": self.base}
         return self.session.post(f"{self.base}{path}", data=form, headers=headers)
+
+    async def say(self, thread_id: str, text: str) -> tuple[int, dict[str, Any]]:
+        """Type something in a thread, as the page's script sends it."""
+        return await self.script(
+            "/say", {"thread_id": thread_id, "text": text, "event_key": await self.key()}
+        )
+
+    async def form(self, mode: str, text: str, **more: str) -> PageSource:
+        """The form of a mode, opened from the composer of #general, and filled in further."""
+        fields = {"channel": "general", "text": text, "event_key": await self.key(), "mode": mode, **more}
+        _, _, page = await self.post("/start", fields)
+        return page
+
+    async def estimate(self, mode: str, text: str, **more: str) -> tuple[int, PageSource]:
+        """The page that asks whether to start; without `more` everything is as the form proposes it."""
+        fields = {**(await self.form(mode, text)).fields(), **more}
+        status, _, page = await self.post("/start/check", {name: v for name, v in fields.items() if v != OFF})
+        return status, page
+
+    async def begin(self, mode: str, text: str, **more: str) -> str:
+        """Start a mode through its form and its estimate; the new thread's id."""
+        _, page = await self.estimate(mode, text, **more)
+        status, path, page = await self.post("/start/go", page.fields())
+        assert status == 200, page.text
+        return path.removeprefix("/t/")
+
+    async def ended(self, thread_id: str) -> PageSource:
+        """The thread's page once its newest run has begun and nothing is being written any more."""
+
+        async def quiet() -> bool:
+            page = await self.get(f"/t/{thread_id}")
+            states = [
+                one.attributes["data-state"] for one in page.all("li") if "data-state" in one.attributes
+            ]
+            return bool(states) and not {"queued", "writing"} & set(states) and not await self.busy(thread_id)
+
+        await eventually(quiet)
+        return await self.get(f"/t/{thread_id}")
+
+    async def busy(self, thread_id: str) -> bool:
+        tree = await self.get(f"/tree?thread={thread_id}", fragment=True)
+        return bool(tree.all("span", class_="dot"))
 
     async def key(self) -> str:
         """A fresh key, as a page carries one in every form."""

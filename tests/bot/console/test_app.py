@@ -429,6 +429,7 @@ async def test_commands_typed_with_a_slash_do_what_the_buttons_do(ground: Ground
         assert (await typed(f"/{word}"))[1] | {"key": ""} == {
             "location": f"/{word}",
             "panel": True,
+            "flash": "",
             "key": "",
         }
     assert (await typed("/threads"))[1]["location"] == "/"

@@ -6,9 +6,12 @@ from bot.console.parse import (
     COMMANDS,
     Form,
     accepted_language,
+    attachment,
+    count_of,
     event_key_of,
     local_path,
     mentions_other,
+    picked,
     position_of,
     split_point,
     typed_again,
@@ -102,3 +105,44 @@ def test_a_browser_without_a_person_gets_its_first_language(header: str, locale:
 def test_a_refused_form_is_shown_with_what_was_typed() -> None:
     again = typed_again(Form(fields={"text": "long text", "name": "n", "unknown": "x"}), event_key="k")
     assert (again.text, again.name, again.event_key) == ("long text", "n", "k")
+
+
+def test_what_was_ticked_is_known_by_its_id() -> None:
+    form = Form(fields={"pick.a1": "on", "pick.b2": "on", "text": "x"})
+    assert picked(form) == typed_again(form, event_key="k").chosen == {"a1", "b2"}
+
+
+@pytest.mark.parametrize(("value", "expected"), [("", 2), (" ", 2), ("1", 1), (" 4 ", 4)])
+def test_a_count_that_is_left_blank_is_the_usual_one(value: str, expected: int) -> None:
+    assert count_of(value, "reviewers", least=1, most=4, default=2) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [("5", "setting_out_of_range"), ("0", "setting_not_number"), ("two", "setting_not_number")],
+)
+def test_a_count_that_cannot_be_is_refused(value: str, code: str) -> None:
+    with pytest.raises(Refusal, match=code):
+        count_of(value, "reviewers", least=1, most=4, default=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "full"),
+    [
+        ("Memo v2", "Memo v2", "Memo%20v2"),
+        ("結果 1", "__ 1", "%E7%B5%90%E6%9E%9C%201"),
+        ('a"; filename="evil.exe', "a__ filename__evil.exe", "a_%3B%20filename%3D_evil.exe"),
+        ("../../etc/passwd", "_.._etc_passwd", "_.._etc_passwd"),
+        ("x\r\nSet-Cookie: a=b", "x__Set-Cookie_ a_b", "x__Set-Cookie_%20a%3Db"),
+        ("CON", "_CON", "_CON"),
+        ("con.txt", "_con.txt", "_con.txt"),
+        ("...", "artifact", "artifact"),
+        ("\u202egpj", "_gpj", "_gpj"),
+    ],
+)
+def test_a_download_has_a_name_that_is_safe_everywhere(name: str, plain: str, full: str) -> None:
+    assert attachment(name, "md") == f"attachment; filename=\"{plain}.md\"; filename*=UTF-8''{full}.md"
+
+
+def test_a_download_s_name_is_never_too_long() -> None:
+    assert len(attachment("漢" * 500, "txt")) < 1_000

@@ -142,7 +142,7 @@ WISHES = {
 
 def mode_pages(renderer: Renderer, reader: Reader, *, fragment: bool) -> Iterator[tuple[str, str]]:
     for name, one in WISHES.items():
-        given = {
+        given: dict[str, Any] = {
             "wish": one,
             "here_channel": CHANNELS[0],
             "workflow": WORKFLOWS["decision_memo"] if name == "workflow" else None,
@@ -462,6 +462,12 @@ def test_every_button_of_the_modes_leads_to_its_place(renderer: Renderer, locale
 def test_a_blind_answer_names_its_model_nowhere(renderer: Renderer) -> None:
     view = replace(ANSWERS["answer_blind"], step="answer:claude-sonnet")
     assert "claude-sonnet" not in str(renderer.entry(view, PAGES["blind"], ENGLISH))
+
+
+def test_only_a_model_s_words_are_marked_as_ai(renderer: Renderer) -> None:
+    view = ANSWERS["answer_of_a_review"]
+    assert entry(renderer, view).all("span", class_="badge model")
+    assert entry(renderer, replace(view, model="promptflow")).all("span", class_="badge model") == []
 
 
 def test_the_shared_hash_is_short_and_whole_in_its_title(renderer: Renderer) -> None:
