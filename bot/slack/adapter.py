@@ -23,7 +23,7 @@ from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
-from bot.slack.poster import SlackPoster
+from bot.slack.poster import EDIT_EVERY_S, SlackPoster
 from bot.slack.private import Private
 from bot.slack.socket import Sockets
 from bot.slack.status import Statuses
@@ -61,14 +61,20 @@ async def open_platform(
     api_url: str,
     make_bots: Callable[[Calls], Bots],
     external_id: Callable[[WorkspaceId], Awaitable[str]],
+    speed: float = 1.0,
 ) -> AsyncGenerator[SlackPlatform]:
-    """Slack with its own HTTP session, until the block ends. Connects to nothing yet."""
+    """Slack with its own HTTP session, until the block ends. Connects to nothing yet.
+
+    `speed` multiplies how fast we send, for a Slack that allows more than the public one.
+    """
     async with aiohttp.ClientSession() as session:
-        calls = Calls(api_url=api_url, session=session)
+        calls = Calls(api_url=api_url, session=session, speed=speed)
         bots, background = make_bots(calls), Background()
         people, files, streams = People(calls), SlackFiles(calls), Streams(calls)
         statuses = Statuses(calls, background)
-        poster = SlackPoster(calls, bots, files, streams, statuses, background, external_id)
+        poster = SlackPoster(
+            calls, bots, files, streams, statuses, background, external_id, edit_every_s=EDIT_EVERY_S / speed
+        )
         try:
             yield SlackPlatform(
                 calls=calls,

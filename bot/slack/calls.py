@@ -43,10 +43,10 @@ READS: Final = frozenset(
 class Calls:
     """The Web API for every workspace over one HTTP session."""
 
-    def __init__(self, *, api_url: str, session: aiohttp.ClientSession) -> None:
+    def __init__(self, *, api_url: str, session: aiohttp.ClientSession, speed: float = 1.0) -> None:
         self.api_url = api_url
         self.session = session
-        self.pacing = Pacing()
+        self.pacing = Pacing(speed=speed)
 
     def client(self, token: str | None) -> AsyncWebClient:
         """A client of the SDK without retries of its own."""

@@ -71,6 +71,8 @@ class SlackPoster:
         statuses: Statuses,
         background: Background,
         external_id: Callable[[WorkspaceId], Awaitable[str]],
+        *,
+        edit_every_s: float = EDIT_EVERY_S,
     ) -> None:
         self._calls = calls
         self._bots = bots
@@ -79,6 +81,7 @@ class SlackPoster:
         self._statuses = statuses
         self._background = background
         self._external_id = external_id
+        self._edit_every_s = edit_every_s
         self._owners: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._edited: Memo[tuple[str, str], float] = Memo(fresh_s=600.0)
         self._gone: Memo[tuple[str, str], bool] = Memo(fresh_s=3600.0)
@@ -225,8 +228,8 @@ class SlackPoster:
                 return
             now = asyncio.get_running_loop().time()
             last = self._edited.peek((channel, message)) or 0.0
-            if now - last < EDIT_EVERY_S:
-                await asyncio.sleep(EDIT_EVERY_S - (now - last))
+            if now - last < self._edit_every_s:
+                await asyncio.sleep(self._edit_every_s - (now - last))
             if not self._calls.pacing.of_method(bot.workspace, "chat.update").spare(reserve=SPARE_EDITS):
                 return
             self._edited.put((channel, message), asyncio.get_running_loop().time())

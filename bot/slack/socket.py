@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS: Final = 2
 PING_S: Final = 5.0
-CONNECT_S: Final = 15.0
+CONNECT_S: Final = 8.0
 ILL_S: Final = 8.0
 """A connection that is down for longer than a refresh takes is given up."""
 

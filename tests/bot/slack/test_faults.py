@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from bot.slack.markdown import JOINER
-from bot.slack.pacing import Limit
 from core.domain.errors import FailureKind, StoreUnavailable
 from core.store.database import Store
 from tests.bot.slack.world import MENTION, SlackWorld, is_card, is_final, open_slack_world, texts_of
@@ -221,11 +220,10 @@ async def test_a_restart_in_the_middle_finishes_the_answer_in_its_place(
     server: SlackServer, tmp_path: Path
 ) -> None:
     model = ScriptedModel(hold=asyncio.Event(), script=["abcdef", "abcdef"])
-    async with open_slack_world(tmp_path, server, model=model, patient=False) as before:
+    async with open_slack_world(tmp_path, server, model=model, patient=False):
         root = await server.say(f"{MENTION} Write", channel="C1")
         await model.begun.wait()
         await eventually(lambda: server.posts("C1", root))
-        assert before.adapter
     async with open_slack_world(tmp_path, server, model=ScriptedModel(script=["abcdef"])) as after:
         await after.settled("C1", root)
         (post,) = server.posts("C1", root)
@@ -245,12 +243,13 @@ async def test_buttons_work_after_a_restart(server: SlackServer, tmp_path: Path)
 
 
 async def test_an_outage_longer_than_a_ticket_lives_ends_by_itself(
-    server: SlackServer, tmp_path: Path
+    server: SlackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.slack.socket.ILL_S", 0.5)
+    monkeypatch.setattr("bot.slack.socket.CONNECT_S", 1.0)
     async with open_slack_world(tmp_path, server) as slack:
-        server.fault("apps.connections.open", "http500", count=4)
-        server.fault("connect", "refused", count=4)
+        server.fault("apps.connections.open", "http500", count=2)
+        server.fault("connect", "refused", count=2)
 
         async def is_deaf() -> bool:
             return not await slack.adapter.is_ready()
@@ -290,12 +289,7 @@ async def test_the_status_of_a_direct_conversation_is_cleared_in_the_end(slack: 
     assert {(s["channel_id"], bool(s["thread_ts"])) for s in slack.server.statuses} == {("D1", True)}
 
 
-async def test_many_threads_at_once_lose_and_double_nothing(
-    slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.slack.pacing.LIMITS", {})
-    monkeypatch.setattr("bot.slack.pacing.DEFAULT", Limit(60_000, 1_000))
-    monkeypatch.setattr("bot.slack.pacing.CHANNEL_POSTS", Limit(60_000, 1_000))
+async def test_many_threads_at_once_lose_and_double_nothing(slack: SlackWorld) -> None:
     messages = [slack.server.write(f"{MENTION} question {n}") for n in range(40)]
     await asyncio.gather(*(slack.server.announce("C1", m, copies=2) for m in messages))
     for message in messages:

@@ -19,6 +19,9 @@ from tests.platforms.slack_api import APP_TOKEN, BOT_TOKEN, BOT_USER, TEAM
 from tests.platforms.slack_server import SlackServer
 from tests.product import ScriptedModel, World, eventually, open_world
 
+HURRY = 40.0
+"""The small Slack has no speed limits but the faults it is told to have."""
+
 MENTION = f"<@{BOT_USER}>"
 
 
@@ -134,7 +137,9 @@ async def open_slack_world(
         async with holder[0].store.reading() as session:
             return await external_id_of(session, workspace_id)
 
-    opened = open_platform(api_url=server.api_url, make_bots=one_bot(BOT_TOKEN), external_id=external_id)
+    opened = open_platform(
+        api_url=server.api_url, make_bots=one_bot(BOT_TOKEN), external_id=external_id, speed=HURRY
+    )
     async with opened as platform:
         before(platform)
         urls = (f"sqlite:///{folder / 'app.db'}", f"sqlite:///{folder / 'engine.db'}")
