@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 FETCH_S: Final = 30.0
 PIECE: Final = 64 * 1024
-GONE: Final = "not_available"
+GONE: Final = "not_fetched"
 """Why a file has no bytes: its address expired, its host did not give it, or it lies elsewhere."""
 
 
