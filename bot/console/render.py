@@ -16,6 +16,8 @@ from bot.console.chart import bar_chart
 from bot.console.markdown import Markdown, visible
 from bot.console.progress import progress_of
 from core import i18n
+from core.domain.codraft import ARTIFACT
+from core.domain.message import PRODUCT
 from core.domain.receipt import Usage
 from core.domain.thread import Mode
 from core.domain.view import (
@@ -30,8 +32,6 @@ from core.domain.view import (
     ThreadPage,
     UsageLine,
 )
-from core.engine.context import PRODUCT
-from core.modes.codraft import ARTIFACT as DRAFT
 
 ItemView = MessageView | AnswerView | BranchHeaderView | NoticeView
 
@@ -174,7 +174,7 @@ class Renderer:
     def _ending(self, page: ThreadPage, reader: Reader, saved: Sequence[ArtifactItem]) -> list[Markup]:
         """What stands below the last entry: how far a run has come, and the text of a Co-Draft as it stands."""
         progress = progress_of(page)
-        draft = next((one for one in saved if one.name == DRAFT), None)
+        draft = next((one for one in saved if one.name == ARTIFACT), None)
         context = {
             **self._words(reader),
             **_post_words(page.locale),

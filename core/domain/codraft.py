@@ -12,6 +12,8 @@ LEAST_PASSES, MOST_PASSES = 1, 5
 TASK_CHARS = 20_000
 
 DRAFT = "draft"
+ARTIFACT = "draft"
+"""Name of the artifact whose versions the text goes through."""
 
 
 def critique_step(number: int) -> str:

@@ -11,10 +11,15 @@ from core.domain.ids import AttachmentId, MessageId, PersonId, RunId, ThreadId
 MAX_MESSAGE_CHARS = 100_000
 """A message of a person longer than this is refused; a file is the way to bring more."""
 
+PRODUCT = "promptflow"
+"""Stands in place of a model where the product itself worked something out."""
+
 
 class AuthorKind(StrEnum):
     PERSON = "person"
     MODEL = "model"
+    PRODUCT = "product"
+    """The product itself: the structure that a handover begins with (spec §9). Stands in no conversation."""
     BOT = "bot"
     """Another program in the channel; labelled as such and never taken for the assistant (spec §4)."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from core.ai_input.compare import Forced, ForcedDifference, forced_differences
 from core.domain.errors import PlatformFailure
 from core.domain.ids import MessageId, ReceiptId, WorkspaceId
-from core.domain.message import Author, AuthorKind, Cut, Message
+from core.domain.message import PRODUCT, Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.setup import models_in
 from core.domain.thread import Thread
@@ -36,9 +36,6 @@ from core.store.step import Step, do_begin_step, do_end_step, find_run_step, ste
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
-
-PRODUCT = "promptflow"
-"""Stands in place of a model where the product itself worked something out."""
 
 
 async def carry_out(bench: Bench, durable: DurableRun) -> None:

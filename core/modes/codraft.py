@@ -3,13 +3,10 @@
 from functools import partial
 
 from core.ai_input.codraft import PROMPT_NAMES, build_critique, build_draft, build_revision
-from core.domain.codraft import DRAFT, CoDraftSetup, Pass, passes_in
+from core.domain.codraft import ARTIFACT, DRAFT, CoDraftSetup, Pass, passes_in
 from core.i18n import text
 from core.modes.context import Ask, Draft, RunContext
 from core.modes.presenting import present_critique, present_revision
-
-ARTIFACT = "draft"
-"""Name of the artifact whose versions the text goes through."""
 
 PROMPTS = PROMPT_NAMES
 
