@@ -45,8 +45,6 @@ class Point:
     message: Message | None
     upto: int = 0
     """How many messages of each conversation are copied where more are than `position`."""
-    last: bool
-    """Nothing of the conversation comes after it."""
 
 
 async def branch(services: Services, actor: Actor, request: BranchRequest, *, event_key: str) -> Thread:
@@ -83,7 +81,8 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         )
         if point.message is not None:
             # A result belongs to a branch when it was there before the next message could come.
-            until = services.clock.now() if point.last else point.message.created_at
+            following = await entry_at(session, point.conversation.id, point.position + 1)
+            until = following.message.created_at if following else services.clock.now()
             await do_copy_artifacts(
                 session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
             )
@@ -113,14 +112,13 @@ async def _point(session: Session, parent: Thread, request: BranchRequest) -> Po
     # Of several messages at a position the latest, so that those of the other lines are not later.
     standing = [(line, entry) for line, entry in found if entry is not None]
     if not standing:
-        return Point(conversation=lines[0], position=0, message=None, last=True)
+        return Point(conversation=lines[0], position=0, message=None)
     line, entry = max(standing, key=lambda each: each[1].message.created_at)
     return Point(
         conversation=line,
         position=entry.position,
         upto=position,
         message=entry.message,
-        last=position == last,
     )
 
 
@@ -155,7 +153,6 @@ async def _point_of_message(session: Session, parent: Thread, lines: list[Conver
                     conversation=line,
                     position=position,
                     message=entry.message,
-                    last=position == await length(session, line.id),
                 )
     raise Refusal("branch_point_not_found")
 

@@ -169,7 +169,7 @@ async def do_place_answer(
     *,
     replaces: bool,
 ) -> int:
-    """Put an answer behind the message it answers and behind what its run has said there; returns its position.
+    """Put an answer behind the message it answers and behind earlier turns of its run; returns its position.
 
     With `replaces` it takes the place of an earlier answer to the same message. Messages that people wrote meanwhile
     move behind it, so that each is answered in its turn. When the message it answers was taken out, the answer goes
@@ -194,7 +194,7 @@ async def do_place_answer(
             session, workspace_id, conversation_id, MessageId(following.id), MessageId(answer.id)
         )
         return asked + 1
-    behind = await _last_of_request(session, conversation_id, answer.answers_id or "") or asked
+    behind = await _last_before_turn(session, conversation_id, answer) or asked
     return await _do_insert(session, workspace_id, conversation_id, behind, MessageId(answer.id))
 
 
@@ -224,10 +224,28 @@ async def _last_before(session: AsyncSession, conversation_id: ConversationId, r
     return later - 1 if later else await length(session, conversation_id)
 
 
-async def _last_of_request(
-    session: AsyncSession, conversation_id: ConversationId, request_root_id: str
+async def _last_before_turn(
+    session: AsyncSession, conversation_id: ConversationId, answer: MessageRow
 ) -> int | None:
-    """Position of the last answer to a message in a conversation."""
+    """Position of the last answer to the same message that is no later turn of the same run.
+
+    Turns that speak side by side end in any order; they stand in the order in which they are shown.
+    """
+    ordinal = (
+        select(StepRow.ordinal)
+        .where(StepRow.run_id == answer.run_id, StepRow.step == answer.step)
+        .scalar_subquery()
+    )
+    later = (
+        select(StepRow.step)
+        .where(
+            StepRow.run_id == answer.run_id,
+            MessageRow.run_id == answer.run_id,
+            StepRow.step == MessageRow.step,
+            StepRow.ordinal > ordinal,
+        )
+        .exists()
+    )
     # From the answers to their places, as in `position_of`.
     return await session.scalar(
         select(func.max(EntryRow.position))
@@ -236,7 +254,7 @@ async def _last_of_request(
             EntryRow,
             and_(EntryRow.message_id == MessageRow.id, EntryRow.conversation_id == conversation_id),
         )
-        .where(MessageRow.answers_id == request_root_id)
+        .where(MessageRow.answers_id == answer.answers_id, ~later)
     )
 
 

@@ -209,9 +209,9 @@ async def do_branch(
 ) -> int:
     """Copy `parent` up to position `upto` of its conversation `chosen` into the new thread `branch`.
 
-    The chosen message stands there, or at `at` in a conversation that ends before. From every other conversation come the entries up to position `upto` that are not later than the chosen message.
-    The copies are references to the same messages, made by one statement; the parent is only read. Returns the number
-    of entries copied.
+    The chosen message stands there, or at `at` in a conversation that ends before. From every other conversation come
+    the entries up to position `upto` that are not later than the chosen message. The copies are references to the same
+    messages, made by one statement; the parent is only read. Returns the number of entries copied.
     """
     await do_add_thread(session, branch)
     lines = await conversations(session, parent.workspace_id, parent.id)

@@ -38,6 +38,7 @@ WITHOUT_WORKSPACE = {
     "message.entry_at",
     "message.latest_version",
     "message.length",
+    "message.position_in",
     "message.position_of",
     "message.read_window",
     "message.with_attachments",
