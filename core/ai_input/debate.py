@@ -63,7 +63,7 @@ def build_position(turn: Turn, prompts: PromptLibrary, *, letter: str, materials
     """What participant `letter` is sent in `positions`: nobody else's position, and none of its own before."""
     setup, material = DebateSetup.from_json(turn.setup), Material.of(prompts)
     framing = [one for one in said_in(turn).now if one.step == PROBLEM_FRAMING]
-    shown = [_contribution(one, material) for one in framing[-1:]] or [material.note("no_framing")]
+    shown = [contribution(one, material) for one in framing[-1:]] or [material.note("no_framing")]
     return compose(
         turn,
         prompts,
@@ -211,11 +211,11 @@ def _prior(prior: PriorContext, material: Material) -> tuple[InputPart, ...]:
 
 def _said(turn: Turn, material: Material, *, follow_up: bool) -> tuple[list[InputPart], tuple[Omission, ...]]:
     said = said_in(turn)
-    now = [_contribution(one, material) for one in said.now]
+    now = [contribution(one, material) for one in said.now]
     if not follow_up:
         return now, ()
     before = [
-        _contribution(one, material) if isinstance(one, Spoken) else material.said(one) for one in said.before
+        contribution(one, material) if isinstance(one, Spoken) else material.said(one) for one in said.before
     ]
     note = [material.omitted(said.omitted)] if said.omitted else []
     asked = material.data(Origin.REQUEST, "follow_up", turn.request.text, turn.request.id)
@@ -224,7 +224,7 @@ def _said(turn: Turn, material: Material, *, follow_up: bool) -> tuple[list[Inpu
     return [*note, *before, asked, *now], omissions
 
 
-def _contribution(one: Spoken, material: Material) -> InputPart:
+def contribution(one: Spoken, material: Material) -> InputPart:
     round_, _, letter = one.step.partition(":")
     if letter:
         return material.spoken(one, "contribution", letter=letter, round=round_)

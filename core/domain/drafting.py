@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from core.domain.handover import HandoverFields, missing_pins, same, with_pins
+from core.domain.handover import PINNED, HandoverFields, missing_pins, same, with_pins
 from core.domain.pin import Pin
-from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEMS, PriorCap
+from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEM_CHARS, ITEMS, PriorCap
 from core.domain.receipt import CapApplied
 from core.domain.setup import Json
 from core.domain.thread import Mode
@@ -59,9 +59,19 @@ class HandoverDraft:
         )
 
 
+def draftable(pins: Sequence[Pin]) -> tuple[Pin, ...]:
+    """The pins that a draft can be expected to repeat: of each kind those that fit its ten items of 300 characters."""
+    kept: list[Pin] = []
+    for pin in pins:
+        same_kind = sum(other.kind is pin.kind for other in kept)
+        if pin.kind in PINNED and len(pin.text) <= ITEM_CHARS and same_kind < ITEMS:
+            kept.append(pin)
+    return tuple(kept)
+
+
 def completed(draft: HandoverDraft, pins: Sequence[Pin], first_request: str) -> HandoverDraft:
     """The draft with the pins and the copied first request put in, each within its caps."""
-    missed = () if draft.origin is DraftOrigin.EXTRACT else missing_pins(draft.fields, pins)
+    missed = () if draft.origin is DraftOrigin.EXTRACT else missing_pins(draft.fields, draftable(pins))
     copied = first_request.strip()
     fields, caps = with_pins(replace(draft.fields, first_request=copied[:FIRST_REQUEST_CHARS]), pins)
     if len(copied) > FIRST_REQUEST_CHARS:

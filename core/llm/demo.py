@@ -17,7 +17,7 @@ from core.ai_input.estimate import estimate_parts, estimate_tokens
 from core.domain.receipt import AiInput, Finish, InputPart, Origin, Role, Usage
 from core.i18n import text
 from core.llm.catalogue import Model
-from core.llm.demo_modes import mode_text, structured_answer
+from core.llm.demo_modes import Reading, mode_text, structured_answer
 from core.ports import Done, ModelCall, ModelEvent, Started, TextDelta
 
 GIST_CHARS: Final = 160
@@ -103,7 +103,7 @@ class _Report:
     def lines(self) -> list[str]:
         return [
             self._system(),
-            self._first(),
+            *(self._handover() or [self._first()]),
             self._omitted(),
             self._history(),
             *self._files(),
@@ -129,6 +129,20 @@ class _Report:
         if self._of(Origin.OMITTED_NOTE):
             return self.say("first_missing")
         return self.say("first_inside" if self._of(Origin.HISTORY) else "first_is_request")
+
+    def _handover(self) -> list[str]:
+        """What was carried over, item by item; nothing in a thread that came by no handover."""
+        carried = self._of(Origin.HANDOVER)
+        if not carried:
+            return []
+        reading = Reading("", carried)
+        lines = [self.say("handover", chars=sum(len(part.text) for part in carried))]
+        for what in ("constraints", "open questions"):
+            items = [line.removeprefix("- ") for line in reading.first(f"carried over: {what}").splitlines()]
+            if items:
+                name = "handover_constraints" if what == "constraints" else "handover_questions"
+                lines.append(self.say(name, count=len(items), items="; ".join(_gist(item) for item in items)))
+        return lines
 
     def _omitted(self) -> str:
         if not self._of(Origin.OMITTED_NOTE):

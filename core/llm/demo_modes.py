@@ -42,7 +42,9 @@ class Reading:
         self.task = next((p.text for p in reversed(parts) if p.origin is Origin.INSTRUCTION), "")
         outside = [part for part in parts if part.origin is not Origin.SYSTEM_PROMPT]
         self.fences = [Fence(what, held) for p in outside for _, what, held in _FENCE.findall(p.text)]
-        spoken = [p for p in outside if p.origin in {Origin.REQUEST, Origin.UNDER_REVIEW}]
+        spoken = [
+            p for p in outside if p.origin in {Origin.REQUEST, Origin.UNDER_REVIEW, Origin.FIRST_MESSAGE}
+        ]
         words = " ".join(held for p in spoken for _, _, held in _FENCE.findall(p.text))
         self.locale = "ja" if _JAPANESE.search(words) else "en"
 
@@ -123,7 +125,7 @@ def _rebuttal(reading: Reading) -> str:
 
 def _draft(reading: Reading) -> str:
     task = reading.first("the task")
-    limits = [line for line in _lines(task) if _LIMIT.search(line)]
+    limits = [*(line for line in _lines(task) if _LIMIT.search(line)), *reading.limits()]
     return "\n".join(
         [
             f"# {_gist(task)}",
@@ -226,6 +228,29 @@ def _problem_framing(reading: Reading) -> dict[str, Any]:
         "constraints": reading.limits(),
         "open_questions": [*questions, f"{reading.label()} {reading.received()}"],
     }
+
+
+def _handover_draft(reading: Reading) -> dict[str, Any]:
+    """The first request and how many messages came after it, what is pinned, and what ends in a question mark."""
+    said = [f for f in reading.fences if f.what.startswith(("message of", "answer of", "contribution"))]
+    asked = [line for f in said for line in _lines(f.content) if line.endswith(("?", "？"))]
+    first = (
+        reading.first("first request") or reading.first("the topic") or reading.first("input firstRequest")
+    )
+    summary = reading.say("handover_summary", gist=_gist(first), count=len(said))
+    return {
+        "summary": f"{reading.label()} {summary}",
+        "background": "",
+        "openQuestions": _distinct(reading, "open questions", asked[-3:]),
+        "constraints": _distinct(reading, "constraints", reading.limits()),
+        "conclusions": _distinct(reading, "decisions", []),
+    }
+
+
+def _distinct(reading: Reading, pinned: str, more: list[str]) -> list[str]:
+    """Pins of a kind to the letter, then the rest."""
+    marked = reading.first(f"pinned {pinned}").removeprefix("- ").split("\n- ")
+    return list(dict.fromkeys(text for text in (*marked, *more) if text))
 
 
 def _stance(reading: Reading) -> dict[str, Any]:
@@ -358,6 +383,7 @@ _WISHES: Final[tuple[tuple[set[str], Callable[[Reading], dict[str, Any]]], ...]]
     ({"points", "keep"}, _critique),
     ({"text", "changes"}, _revision),
     ({"answers", "ranking"}, _verdict),
+    ({"summary", "openQuestions"}, _handover_draft),
 )
 """What a schema with these properties asks for."""
 

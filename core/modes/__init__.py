@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from core.domain.thread import Mode
-from core.modes import branching, chat, codraft, compare, cross_review, debate, workflow
-from core.modes.context import RunContext
+from core.modes import branching, chat, codraft, compare, cross_review, debate, drafting, workflow
+from core.modes.context import HandoverContext
 
-RUNS: Mapping[str, Callable[[RunContext], Awaitable[None]]] = {
+RUNS: Mapping[str, Callable[[HandoverContext], Awaitable[None]]] = {
     Mode.CHAT.value: chat.chat,
     Mode.COMPARE.value: compare.compare,
     compare.COMPARISON: compare.comparison,
@@ -15,6 +15,7 @@ RUNS: Mapping[str, Callable[[RunContext], Awaitable[None]]] = {
     Mode.WORKFLOW.value: workflow.workflow,
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
+    drafting.KIND: drafting.draft_handover,
 }
 """What carries out a run, by its kind."""
 
@@ -26,5 +27,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     Mode.CODRAFT.value: codraft.PROMPTS,
     Mode.WORKFLOW.value: workflow.PROMPTS,
     cross_review.KIND: cross_review.PROMPTS,
+    drafting.KIND: drafting.PROMPTS,
 }
 """The prompts that a run of a kind holds on to from its beginning."""

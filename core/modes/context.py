@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.ai_input.compare import ForcedDifference
+from core.domain.drafting import HandoverDraft
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Cut
+from core.domain.pin import Pin
 from core.domain.receipt import AiInput, Finish
 from core.domain.thread import MAIN_LINE
 from core.domain.workflow import Workflow
@@ -136,4 +138,25 @@ class RunContext(Protocol):
 
     async def note_parent(self, step: str) -> None:
         """Tell the parent's thread of the branch; the line is no part of its conversation."""
+        ...
+
+
+class HandoverContext(RunContext, Protocol):
+    """What the drafting of a handover sees besides; steps within a workflow need none of it."""
+
+    async def pins(self) -> tuple[Pin, ...]:
+        """What is pinned in the thread as it stands when this is first asked, oldest first."""
+        ...
+
+    async def consult(self, ask: Ask) -> Answer:
+        """As `answer`, for words that are not for the thread: nothing is posted, and the answer joins no conversation.
+
+        The turn reaches to the thread's end: its `request` is the first message of a person, its window holds the
+        newest messages, `spoken` all contributions (in a Compare the kept answers to the last question and their
+        newest comparison), and its `pins` are read.
+        """
+        ...
+
+    async def keep_draft(self, finish: Callable[[Turn], HandoverDraft]) -> None:
+        """Store what `finish` makes of the turn that `consult` reads as the draft of the handover this run is for."""
         ...

@@ -1,0 +1,140 @@
+"""Drafting a handover: a model fills the fields from the source thread, pins go in to the letter (spec §9)."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from core.ai_input.drafting import PROMPT_NAMES, build_handover_draft, build_pin_repair
+from core.ai_input.material import words
+from core.ai_input.thread_order import said_in
+from core.domain.compare import CompareSetup
+from core.domain.debate import SYNTHESIS
+from core.domain.drafting import DraftOrigin, HandoverDraft, completed, draftable, extract
+from core.domain.handover import HandoverFields, missing_pins, read_target
+from core.domain.message import Message
+from core.domain.pin import Pin
+from core.domain.thread import Mode
+from core.domain.view import Phrase
+from core.i18n import text
+from core.modes.context import Ask, HandoverContext
+from core.ports import Turn
+
+KIND = "handover_draft"
+DRAFT = "draft"
+PIN_REPAIR = "pin_repair"
+PROMPTS = PROMPT_NAMES
+
+
+async def draft_handover(run: HandoverContext) -> None:
+    """Leave a draft for the form, whatever happens: drafted by the run's model, or a plain extract that says so.
+
+    The run's arguments name the `target` mode and, where one answer was picked, the `centre`. A draft that misses a
+    pin is asked for once more; what is missing even then is put in and flagged.
+    """
+    target, centre = read_target(str(run.args["target"])), run.args.get("centre")
+    pins = draftable(await run.pins())
+    build = partial(build_handover_draft, target=target, centre=centre)
+    drafted = await run.consult(Ask(step=DRAFT, model=run.model, line=None, build=build))
+    data, repaired = drafted.data, False
+    missing = _missing(data, pins)
+    if data is not None and missing and not await run.stopped():
+        again = partial(build_pin_repair, target=target, centre=centre, draft=data, missing=missing)
+        mended = await run.consult(Ask(step=PIN_REPAIR, model=run.model, line=None, build=again))
+        data, repaired = _better(data, mended.data, pins), True
+    failure = drafted.failure or drafted.finish.value
+    await run.keep_draft(
+        partial(finish_draft, data=data, repaired=repaired, failure=failure, centre=centre, locale=run.locale)
+    )
+
+
+def _missing(data: Mapping[str, Any] | None, pins: Sequence[Pin]) -> tuple[str, ...]:
+    """Root ids of the pins that a draft left out."""
+    if data is None:
+        return ()
+    fields = HandoverFields.from_json({"sourceMode": Mode.CHAT.value, **data})
+    return tuple(pin.root_id for pin in missing_pins(fields, pins))
+
+
+def _better(
+    first: Mapping[str, Any], second: Mapping[str, Any] | None, pins: Sequence[Pin]
+) -> Mapping[str, Any]:
+    """The draft that misses fewer pins; the mended one where both miss as many."""
+    if second is None:
+        return first
+    return second if len(_missing(second, pins)) <= len(_missing(first, pins)) else first
+
+
+def finish_draft(
+    turn: Turn,
+    *,
+    data: Mapping[str, Any] | None,
+    repaired: bool,
+    failure: str,
+    centre: str | None,
+    locale: str,
+) -> HandoverDraft:
+    """The draft as the form begins with it, from what the model gave (None when nothing came) and what is stored."""
+    mode = turn.thread.mode
+    if data is None:
+        fields = extract(mode, _quotes(turn, centre, locale), _outcome(turn))
+        draft = HandoverDraft(fields=fields, origin=DraftOrigin.EXTRACT, failure=failure)
+    else:
+        fields = HandoverFields.from_json({"sourceMode": mode.value, **data})
+        draft = HandoverDraft(fields=fields, origin=DraftOrigin.MODEL, repaired=repaired)
+    return completed(draft, turn.pins, turn.request.text)
+
+
+def draft_notes(draft: HandoverDraft) -> tuple[Phrase, ...]:
+    """What the form says of its draft before a person edits it."""
+    notes: list[Phrase] = []
+    if draft.origin is DraftOrigin.EXTRACT:
+        notes.append(Phrase(key="draft_note.extract"))
+    if draft.missed:
+        notes.append(Phrase(key="draft_note.missed", fields={"count": len(draft.missed)}))
+    elif draft.repaired:
+        notes.append(Phrase(key="draft_note.repaired"))
+    return tuple(notes)
+
+
+# --- what an extract is made of -------------------------------------------------------------------------------------
+
+
+def _outcome(turn: Turn) -> Mapping[str, Any] | None:
+    """The newest synthesis of a Debate."""
+    found = [one.data for one in turn.spoken if one.step == SYNTHESIS and one.data is not None]
+    return found[-1] if turn.thread.mode is Mode.DEBATE and found else None
+
+
+def _quotes(turn: Turn, centre: str | None, locale: str) -> list[tuple[str, str]]:
+    """Who said what, oldest first; models by the letters they go by, never by name."""
+    if turn.thread.mode is Mode.CHAT:
+        return [_quote(entry.message, locale) for entry in turn.window.recent if not entry.message.erased]
+    if turn.thread.mode is Mode.COMPARE:
+        return _compared(turn, centre, locale)
+    return [
+        _quote(one, locale)
+        if isinstance(one, Message)
+        else (one.step.partition(":")[2] or one.step, words(one))
+        for one in said_in(turn).before
+        if isinstance(one, Message) or one.step != SYNTHESIS or one.data is None
+    ]
+
+
+def _quote(message: Message, locale: str) -> tuple[str, str]:
+    return text(locale, "draft_note.model") if message.is_answer else message.author.name, message.text
+
+
+def _compared(turn: Turn, centre: str | None, locale: str) -> list[tuple[str, str]]:
+    """People's messages, then the answers to the last question, or only the one that was picked."""
+    asked = [
+        _quote(entry.message, locale)
+        for entry in turn.window.recent
+        if not entry.message.is_answer and not entry.message.erased
+    ]
+    by_step = {one.step: one for one in turn.spoken}
+    answers = [
+        (candidate.letter, words(by_step[candidate.step]))
+        for candidate in CompareSetup.from_json(turn.setup).candidates
+        if candidate.step in by_step and centre in (None, by_step[candidate.step].message_id)
+    ]
+    return [*asked, *answers]
