@@ -1,19 +1,21 @@
 """Slack keeps the contracts of the ports."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from bot.slack.adapter import SlackPlatform, one_bot, open_platform
 from bot.slack.people import PLATFORM
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
 from core.domain.view import MessageView
-from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
+from tests.bot.slack.world import HURRY, MENTION, SlackWorld, open_slack_world, texts_of
 from tests.contracts.access import AccessContract, Doors
 from tests.contracts.intake import IntakeContract, Talk
 from tests.contracts.poster import PosterContract, PosterGround
-from tests.platforms.slack_api import BOT_USER, TEAM
+from tests.platforms.slack_api import BOT_TOKEN, BOT_USER, TEAM
 from tests.platforms.slack_server import SlackServer
 
 
@@ -29,13 +31,40 @@ async def slack(tmp_path: Path) -> AsyncGenerator[SlackWorld]:
         await server.close()
 
 
+@dataclass
+class Bare:
+    """Slack without a product behind it: enough for posting and asking."""
+
+    platform: SlackPlatform
+    server: SlackServer
+
+
+@pytest.fixture
+async def bare() -> AsyncGenerator[Bare]:
+    server = SlackServer()
+    await server.start()
+
+    async def external_id(workspace_id: WorkspaceId) -> str:
+        return TEAM
+
+    opened = open_platform(
+        api_url=server.api_url, make_bots=one_bot(BOT_TOKEN), external_id=external_id, speed=HURRY
+    )
+    try:
+        async with opened as platform:
+            yield Bare(platform, server)
+        assert server.anomalies == []
+    finally:
+        await server.close()
+
+
 class SlackGround(PosterGround):
     channel = "C1"
+    workspace_id = WorkspaceId("w")
 
-    def __init__(self, slack: SlackWorld, workspace_id: WorkspaceId) -> None:
-        self.poster = slack.platform.poster
-        self.workspace_id = workspace_id
-        self._server = slack.server
+    def __init__(self, bare: Bare) -> None:
+        self.poster = bare.platform.poster
+        self._server = bare.server
 
     async def thread(self) -> Place:
         return Place(platform=PLATFORM, channel="C1", thread=str(self._server.write("root")["ts"]))
@@ -60,32 +89,33 @@ class SlackGround(PosterGround):
 
 class TestPoster(PosterContract):
     @pytest.fixture
-    async def ground(self, slack: SlackWorld) -> SlackGround:
-        return SlackGround(slack, (await slack.actor()).workspace_id)
+    async def ground(self, bare: Bare) -> SlackGround:
+        return SlackGround(bare)
 
 
 class SlackDoors(Doors):
     public, private, direct = "C1", "G1", "D1"
     insider, outsider = "UALICE", "UBEN"
+    workspace_id = WorkspaceId("w")
 
-    def __init__(self, slack: SlackWorld, workspace_id: WorkspaceId) -> None:
-        self.access = slack.platform.access
-        self.workspace_id = workspace_id
-        self._server = slack.server
+    def __init__(self, bare: Bare) -> None:
+        self.access = self._access = bare.platform.access
+        self._bots = bare.platform.bots
+        self._server = bare.server
 
     async def let_in(self, person: str, channel: str) -> None:
         self._server.channels[channel].members.append(person)
-        await self._server.event({"type": "member_joined_channel", "user": person, "channel": channel})
+        self._access.changed(await self._bots.of_workspace(TEAM), channel)
 
     async def put_out(self, person: str, channel: str) -> None:
         self._server.channels[channel].members.remove(person)
-        await self._server.event({"type": "member_left_channel", "user": person, "channel": channel})
+        self._access.withdrawn(await self._bots.of_workspace(TEAM), channel, person)
 
 
 class TestAccess(AccessContract):
     @pytest.fixture
-    async def doors(self, slack: SlackWorld) -> SlackDoors:
-        return SlackDoors(slack, (await slack.actor()).workspace_id)
+    async def doors(self, bare: Bare) -> SlackDoors:
+        return SlackDoors(bare)
 
 
 class SlackTalk(Talk):

@@ -182,7 +182,7 @@ async def test_stop_keeps_what_is_written(slack: SlackWorld) -> None:
     slack.model.hold = asyncio.Event()
     slack.model.script = ["abcdef"]
     root = await slack.server.say(f"{MENTION} Write a lot")
-    await slack.model.begun.wait()
+    await eventually(slack.model.begun.is_set)
     await eventually(lambda: slack.server.posts())
     (card,) = slack.server.posts()
     if "do.stop" in actions_of(card):

@@ -100,7 +100,7 @@ async def test_a_stream_that_slack_ends_early_goes_on_as_an_edited_message(slack
     slack.model.hold = asyncio.Event()
     slack.model.script = ["abcdef"]
     root = await slack.server.say(f"{MENTION} Write")
-    await slack.model.begun.wait()
+    await eventually(slack.model.begun.is_set)
     slack.server.kill_streams()
     slack.model.hold.set()
     await slack.settled("C1", root)
@@ -175,7 +175,7 @@ async def test_our_message_deleted_by_someone_is_posted_anew_in_its_thread(slack
     slack.model.hold = asyncio.Event()
     slack.model.script = ["abcdef"]
     root = await slack.server.say(f"{MENTION} Write")
-    await slack.model.begun.wait()
+    await eventually(slack.model.begun.is_set)
     (post,) = slack.server.posts()
     del slack.server.channels["C1"].messages[post["ts"]]
     slack.model.hold.set()
@@ -186,7 +186,7 @@ async def test_our_message_deleted_by_someone_is_posted_anew_in_its_thread(slack
 async def test_a_thread_whose_first_message_was_deleted_gets_no_posts(slack: SlackWorld) -> None:
     slack.model.hold = asyncio.Event()
     root = await slack.server.say(f"{MENTION} Which database?")
-    await slack.model.begun.wait()
+    await eventually(slack.model.begun.is_set)
     second = slack.server.write("And this?", thread=root)
     await slack.server.announce("C1", second)
     await slack.server.delete("C1", root)
@@ -222,7 +222,7 @@ async def test_a_restart_in_the_middle_finishes_the_answer_in_its_place(
     model = ScriptedModel(hold=asyncio.Event(), script=["abcdef", "abcdef"])
     async with open_slack_world(tmp_path, server, model=model, patient=False):
         root = await server.say(f"{MENTION} Write", channel="C1")
-        await model.begun.wait()
+        await eventually(model.begun.is_set)
         await eventually(lambda: server.posts("C1", root))
     async with open_slack_world(tmp_path, server, model=ScriptedModel(script=["abcdef"])) as after:
         await after.settled("C1", root)
