@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from core.domain.adoption import AdoptionStatus, Choice, ReviewTexts
+from core.domain.handover import DeliveryState, Field, FieldDelivery
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
 from core.domain.receipt import CapApplied, InputPart, Omission, PromptRef, Usage
@@ -298,3 +300,159 @@ class UsageLine:
     cost_usd: float
     unpriced_calls: int
     """Calls whose price is not known and which `cost_usd` leaves out."""
+
+
+# --- handover and adoption ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkItem:
+    """Something that stays reachable from a handover or a review: a thread, an artifact, a pinned reference."""
+
+    label: str
+    thread_id: ThreadId | None = None
+    place: Place | None = None
+    """Where the linked thread lives, for platforms that link to places."""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoverHeaderView:
+    """First post of a thread that came by handover: what is carried, what was cut, what stays behind (spec §9)."""
+
+    thread_id: ThreadId
+    target: Mode
+    source: LinkItem
+    source_mode: Mode
+    summary: str
+    open_questions: tuple[str, ...]
+    constraints: tuple[str, ...]
+    more: tuple[tuple[Field, str], ...]
+    """The other fields that hold something, as text."""
+    sent: tuple[Field, ...]
+    """The fields that this mode receives; every other one is named as not carried."""
+    caps: tuple[CapApplied, ...] = ()
+    """What a cap cuts on the way."""
+    left_out: tuple[str, ...] = ()
+    """Items that a cap leaves out whole."""
+    links: tuple[LinkItem, ...] = ()
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDelivery:
+    """What one model received of a handover, looked up in the receipt of its first call."""
+
+    model: str
+    """Alias as people see it."""
+    receipt_id: ReceiptId | None
+    fields: tuple[FieldDelivery, ...]
+
+    @property
+    def missing(self) -> tuple[Field, ...]:
+        """What it must have received and did not."""
+        return tuple(one.field for one in self.fields if one.state is DeliveryState.MISSING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryView:
+    """The delivery line of a thread that came by handover. A missing field makes it a failure that cannot be missed."""
+
+    thread_id: ThreadId
+    target: Mode
+    models: tuple[ModelDelivery, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(one.missing for one in self.models)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedMessageView:
+    """One message that an adoption would append, whole."""
+
+    message_id: MessageId
+    author: str
+    author_kind: AuthorKind
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedLineView:
+    """What an adoption would append to one conversation, in its order."""
+
+    line: str
+    """As people call it; empty where a thread has one line only."""
+    whole: bool
+    """The conversation exists in the branch only and is added whole."""
+    messages: tuple[AdoptedMessageView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictItem:
+    """An artifact that both threads have under one name, and the choice made for it."""
+
+    artifact_id: str
+    """The branch's."""
+    name: str
+    branch_version: int
+    parent_version: int
+    choice: Choice | None = None
+    new_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptionReviewView:
+    """What the requester reads and edits before asking, and what Show changes opens later (spec §6)."""
+
+    branch_id: ThreadId
+    branch_name: str
+    parent_id: ThreadId
+    parent_title: str
+    texts: ReviewTexts
+    constraints: tuple[str, ...]
+    """Pinned in the branch, to the letter; likewise the three below."""
+    conclusions: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    links: tuple[LinkItem, ...]
+    lines: tuple[AdoptedLineView, ...]
+    artifacts: int
+    """Artifacts with something new of the branch's own."""
+    conflicts: tuple[ConflictItem, ...]
+    contradictions: tuple[str, ...] = ()
+    """Points on which branch and parent disagree, as far as a model saw them; people decide."""
+    notes: tuple[Phrase, ...] = ()
+    adoption_id: str = ""
+    """Empty before the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptionCardView:
+    """The card in the parent's thread; shown again from its state whenever that changes."""
+
+    adoption_id: str
+    status: AdoptionStatus
+    branch: LinkItem
+    parent_id: ThreadId
+    requester: str
+    reason: str
+    texts: ReviewTexts
+    messages: int
+    artifacts: int
+    conflicts: tuple[ConflictItem, ...]
+    created_at: datetime
+    """What was posted in the branch after this moment is not included."""
+    expires_at: datetime
+    decided_by: str = ""
+    decided_at: datetime | None = None
+    decision_reason: str = ""
+    newer: int = 0
+    """Messages in the branch since the request."""
+    open_conflicts: tuple[str, ...] = ()
+    """Names that came to be in both threads since the request and need a choice first."""
+    quotes: tuple[Quote, ...] = ()
+    """After an approval, the adopted messages cut short."""
+    transcript: str = ""
+    """After an approval, all of them as Markdown, to be attached as a file."""
+    buttons: tuple[Button, ...] = ()
