@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from bot.discord.app import Discord
 from bot.discord.client import Timing
 from bot.discord.limit import PLATFORM
@@ -19,6 +21,7 @@ from core.commands.thread import list_channels, show_thread
 from core.domain.policy import Actor
 from core.domain.thread import Place
 from core.domain.view import AnswerView, ChannelItem, MessageView
+from core.store.tables import RunRow
 from tests.platforms.discord_server import ALICE, BOT, GENERAL, GUILD, DiscordServer, Json, components_of
 from tests.product import ScriptedModel, World, eventually, open_world
 
@@ -49,6 +52,13 @@ class DiscordWorld:
     async def answered(self, thread: str, answers: int = 1) -> None:
         """Return when a thread shows so many complete answers and nothing is being written."""
         await self.server.until(lambda: self.complete(thread) >= answers and not self.busy(thread))
+        await eventually(self.idle)
+
+    async def idle(self) -> bool:
+        """No run is open; the last words of one are shown a moment before it ends."""
+        async with self.world.store.reading() as session:
+            open_run = select(RunRow.id).where(RunRow.status.in_(("queued", "running")))
+            return await session.scalar(open_run.limit(1)) is None
 
     def complete(self, thread: str) -> int:
         return sum(is_complete(message) for message in self.server.ours(thread))
