@@ -49,6 +49,9 @@ START_LIMITS: Final[dict[str, Any]] = {
     "least_passes": codraft.LEAST_PASSES,
     "most_passes": codraft.MOST_PASSES,
 }
+ANYWHERE: Final = ("threads", "models", "usage", "help")
+"""Commands that need no thread and begin none."""
+
 UsageBy = Literal["day", "model", "person"]
 USAGE_BY: Final[dict[str, UsageBy]] = {"day": "day", "model": "model", "person": "person"}
 
@@ -432,4 +435,7 @@ def _frame(
 
 
 def _composer(field: str, value: str, typed: Typed, error: str) -> dict[str, Any]:
-    return {"target": (field, value), "typed": typed, "error": error, "commands": COMMANDS}
+    begins = {mode.value for mode in STARTED_BY_FORM}
+    outside = field == "channel"
+    commands = [one for one in COMMANDS if one[0] in ANYWHERE or (one[0] in begins) is outside]
+    return {"target": (field, value), "typed": typed, "error": error, "commands": commands}
