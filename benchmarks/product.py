@@ -17,7 +17,7 @@ from core.domain.policy import Actor, Policy
 from core.domain.thread import Place
 from core.domain.view import AnswerView, PostView
 from core.engine.bench import Bench
-from core.engine.context import carry_out
+from core.engine.execution import carry_out
 from core.engine.engine import Engine
 from core.engine.metrics import EngineMetrics
 from core.engine.run import DurableRun
@@ -104,6 +104,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         return Policy()
 
+    metrics = EngineMetrics(CollectorRegistry())
     bench = Bench(
         store=store,
         gateway=departures,
@@ -113,13 +114,14 @@ async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> 
         posters={PLATFORM: audience},
         policy=policy_of,
         clock=clock,
+        delivery=metrics.count_delivery,
     )
 
     async def body(run: DurableRun) -> None:
         await carry_out(bench, run)
 
     settings = EngineSettings(url=f"sqlite:///{folder / 'engine.db'}", drain_s=5.0)
-    engine = Engine(settings, body, metrics=EngineMetrics(CollectorRegistry()))
+    engine = Engine(settings, body, metrics=metrics)
     services = Services(
         store=store,
         engine=engine,

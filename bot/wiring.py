@@ -38,7 +38,7 @@ from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
 from core.engine.bench import Bench
-from core.engine.context import carry_out
+from core.engine.execution import carry_out
 from core.engine.engine import Engine
 from core.engine.metrics import EngineMetrics
 from core.engine.run import DurableRun
@@ -200,6 +200,7 @@ def _services(
         async with store.reading() as session:
             return settings.policy_for(await external_id_of(session, workspace_id))
 
+    metrics = EngineMetrics(registry)
     bench = Bench(
         store=store,
         gateway=gateway,
@@ -209,12 +210,13 @@ def _services(
         posters=platforms.posters,
         policy=policy_of,
         clock=clock,
+        delivery=metrics.count_delivery,
     )
 
     async def body(run: DurableRun) -> None:
         await carry_out(bench, run)
 
-    engine = Engine(EngineSettings(url=settings.engine_database_url), body, metrics=EngineMetrics(registry))
+    engine = Engine(EngineSettings(url=settings.engine_database_url), body, metrics=metrics)
     services = Services(
         store=store,
         engine=engine,

@@ -23,8 +23,8 @@ from core.domain.receipt import Finish, Usage
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, MessageView, PostView, ThreadPage
 from core.engine.bench import Bench
-from core.engine.context import carry_out
 from core.engine.engine import Engine
+from core.engine.execution import carry_out
 from core.engine.metrics import EngineMetrics
 from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings
@@ -324,6 +324,7 @@ async def open_world(
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         return policy(WORKSPACE.external_id)
 
+    metrics = EngineMetrics(CollectorRegistry())
     bench = Bench(
         store=store,
         gateway=scripted,
@@ -333,6 +334,7 @@ async def open_world(
         posters={PLATFORM: poster, **posters},
         policy=policy_of,
         clock=clock,
+        delivery=metrics.count_delivery,
     )
 
     async def body(run: DurableRun) -> None:
@@ -341,7 +343,7 @@ async def open_world(
     engine = Engine(
         EngineSettings(url=engine_url, drain_s=5.0 if patient else 0.0),
         body,
-        metrics=EngineMetrics(CollectorRegistry()),
+        metrics=metrics,
     )
     services = Services(
         store=store,

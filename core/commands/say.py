@@ -12,7 +12,7 @@ from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
-from core.domain.thread import Conversation, Mode, Place, Status, Thread, title_from
+from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
 from core.files.charset import clean
 from core.files.reader import FileText
 from core.modes import PROMPTS
@@ -21,7 +21,7 @@ from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
 from core.store.receipt import check_budget
 from core.store.run import Run, do_add_run
-from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread_at
+from core.store.thread import conversations, do_add_conversation, do_add_thread, do_set_up, find_thread_at
 from core.store.workspace import do_know_person
 
 MAX_FILES = 10
@@ -108,7 +108,7 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     )
     if known is None and not said.mentions_bot:
         return NOT_OURS
-    opening = await _opening(services, actor, policy, said, text) if known is None else None
+    opening = await _opening(services, actor, policy, said, known, text)
     message = await _message(services, actor, replace(said, text=text))
     async with services.store.writing() as session:
         keys = (said.event_key, f"message:{place.channel}:{said.external_id}")
@@ -124,6 +124,8 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
                 await do_take_in(session, services, thread, said.earlier)
         if thread is None:
             raise Refusal("thread_not_found")
+        if AWAITS_START in thread.setup and opening is not None:
+            await do_set_up(session, actor.workspace_id, thread.id, opening.setup)
         message = replace(message, thread_id=thread.id)
         run = await _do_store(session, services, actor, thread, message, said, policy, uploads=said.uploads)
         result = SaidResult(
@@ -146,8 +148,16 @@ def _checked_text(said: Said) -> str:
     return text
 
 
-async def _opening(services: Services, actor: Actor, policy: Policy, said: Said, text: str) -> Opening:
-    """How a new thread begins. Raises Refusal, also when its cost was not shown before or is over a budget."""
+async def _opening(
+    services: Services, actor: Actor, policy: Policy, said: Said, known: Thread | None, text: str
+) -> Opening | None:
+    """How a new thread begins, or one that waits for its first message; None for one that has begun.
+
+    Raises Refusal, also when the cost of a new thread was not shown before or is over a budget.
+    """
+    if known is not None:
+        given = known.setup.get(AWAITS_START)
+        return open_mode(services, policy, known.mode, given, text, None) if given is not None else None
     opening = open_mode(services, policy, said.mode, said.setup, text, said.model)
     if len(opening.calls) > 1 and not said.estimate_seen:
         raise Refusal("estimate_first", calls=len(opening.calls))

@@ -83,6 +83,9 @@ class Conversation:
 
 MAIN_LINE = "main"
 
+AWAITS_START = "awaits_start"
+"""In the setup of a thread that came by handover and waits for its first message: what the form gave for its mode."""
+
 
 def title_from(text: str) -> str:
     """A thread's title until someone renames it: first words of its first message, one line, at most 80 characters."""

@@ -40,6 +40,14 @@ class ButtonAction(StrEnum):
     REVEAL = "reveal"
     REVIEW = "review"
     SAVE = "save"
+    HAND_OVER = "hand_over"
+    START = "start"
+    PIN = "pin"
+    ADOPT = "adopt"
+    APPROVE = "approve"
+    REJECT = "reject"
+    SHOW_CHANGES = "show_changes"
+    WITHDRAW = "withdraw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +163,6 @@ class NoticeView:
     created_at: datetime | None = None
 
 
-PostView = AnswerView | BranchHeaderView | NoticeView
-"""What a Poster can be asked to post."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadItem:
     """One line of the thread list; branches stand under their parent."""
@@ -201,7 +205,7 @@ class ThreadPage:
     parent_title: str
     chain: tuple[str, ...]
     """Titles from the top-level thread down to this one."""
-    items: tuple[MessageView | AnswerView | BranchHeaderView | NoticeView, ...]
+    items: tuple["ItemView", ...]
     earlier: int
     """Messages before the first one shown; ask for an earlier page to see them."""
     can_rename: bool
@@ -348,6 +352,25 @@ class ModelDelivery:
     receipt_id: ReceiptId | None
     fields: tuple[FieldDelivery, ...]
 
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "ModelDelivery":
+        """What the store keeps of it."""
+        return cls(
+            model=raw["model"],
+            receipt_id=ReceiptId(raw["receipt_id"]) if raw["receipt_id"] else None,
+            fields=tuple(
+                FieldDelivery(
+                    field=Field(one["field"]),
+                    state=DeliveryState(one["state"]),
+                    caps=tuple(
+                        CapApplied(name=name, limit=limit, had=had, kept=kept)
+                        for name, limit, had, kept in one["caps"]
+                    ),
+                )
+                for one in raw["fields"]
+            ),
+        )
+
     @property
     def missing(self) -> tuple[Field, ...]:
         """What it must have received and did not."""
@@ -456,3 +479,10 @@ class AdoptionCardView:
     transcript: str = ""
     """After an approval, all of them as Markdown, to be attached as a file."""
     buttons: tuple[Button, ...] = ()
+
+
+PostView = AnswerView | BranchHeaderView | NoticeView | HandoverHeaderView | DeliveryView | AdoptionCardView
+"""What a Poster can be asked to post."""
+
+ItemView = MessageView | PostView
+"""What a thread shows."""

@@ -54,7 +54,7 @@ class Answering:
     """The turn of one speaker of a run."""
 
     def __init__(
-        self, bench: Bench, durable: DurableRun, run: Run, *, ask: Ask, ordinal: int, post: PostRef
+        self, bench: Bench, durable: DurableRun, run: Run, *, ask: Ask, ordinal: int, post: PostRef | None
     ) -> None:
         self._bench = bench
         self._durable = durable
@@ -63,8 +63,8 @@ class Answering:
         self._ordinal = ordinal
         self._post = post
 
-    async def answer(self, view: AnswerView) -> Answer:
-        """The stored answer: from an earlier try of this step, or from calls made now."""
+    async def answer(self, view: AnswerView | None) -> Answer:
+        """The stored answer, from an earlier try of this step or from calls made now; live where it has a post."""
         earlier = await patiently(self._earlier)
         if earlier is not None:
             return earlier
@@ -188,18 +188,16 @@ class Answering:
 
     # --- one call ---------------------------------------------------------------------------------------------------
 
-    async def _call(self, name: str, prepared: Prepared, ai_input: AiInput, view: AnswerView) -> Called:
+    async def _call(
+        self, name: str, prepared: Prepared, ai_input: AiInput, view: AnswerView | None
+    ) -> Called:
         earlier = await patiently(lambda: self._called_before(name, prepared, ai_input))
         if earlier is not None:
             return earlier
-        live = LivePost(
-            self._bench,
-            self._durable,
-            self._run,
-            post=self._post,
-            view=view,
-            locale=prepared.turn.thread.locale,
-        )
+        live = None
+        if self._post is not None and view is not None:
+            locale = prepared.turn.thread.locale
+            live = LivePost(self._bench, self._durable, self._run, post=self._post, view=view, locale=locale)
         call = ModelCall(
             request_id=f"{self._run.id}/{name}",
             workspace_id=self._run.workspace_id,

@@ -8,6 +8,7 @@ from typing import TypeVar
 from core.domain.errors import StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
+from core.domain.view import DeliveryView
 from core.domain.workflow import Workflow
 from core.llm.catalogue import Catalogue
 from core.ports import Clock, ModelGateway, Poster
@@ -32,6 +33,8 @@ class Bench:
     posters: Mapping[str, Poster]
     policy: Callable[[WorkspaceId], Awaitable[Policy]]
     clock: Clock
+    delivery: Callable[[DeliveryView], None]
+    """Counts what arrived of a handover and what did not."""
 
 
 async def patiently(act: Callable[[], Awaitable[T]], *, patience_s: float = STORE_PATIENCE_S) -> T:

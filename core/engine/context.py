@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.ai_input.compare import Forced, ForcedDifference, forced_differences
-from core.domain.errors import PlatformFailure
-from core.domain.ids import MessageId, ReceiptId, WorkspaceId
+from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import PRODUCT, Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.setup import models_in
@@ -23,7 +22,6 @@ from core.engine.bench import Bench, patiently
 from core.engine.posting import Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
-from core.modes import RUNS
 from core.modes.branching import note
 from core.modes.context import Answer, Ask, Draft
 from core.store.artifact import NewVersion, do_save, find_version, newest
@@ -31,36 +29,11 @@ from core.store.database import Session
 from core.store.message import do_add_message, find_message, models_of_thread
 from core.store.page import load_answer_view, load_branch_header
 from core.store.receipt import load_receipt
-from core.store.run import Run, do_mark, find_run
+from core.store.run import Run, do_mark
 from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
 from core.store.thread import do_open_at, find_thread
 
 log = logging.getLogger(__name__)
-
-
-async def carry_out(bench: Bench, durable: DurableRun) -> None:
-    """The body of every run: find out what it is, and let its mode do it."""
-    workspace_id = WorkspaceId(str(durable.args["workspace_id"]))
-
-    async def read() -> tuple[Run, Thread]:
-        async with bench.store.reading() as session:
-            run = await find_run(session, workspace_id, durable.id)
-            thread = await find_thread(session, workspace_id, run.thread_id) if run else None
-        if run is None or thread is None:
-            raise LookupError(f"run {durable.id} is not in the store")
-        return run, thread
-
-    run, thread = await patiently(read)
-    context = Context(bench, durable, run, thread)
-    try:
-        await RUNS[run.kind](context)
-        await context.end()
-    except PlatformFailure as failure:
-        log.warning("run ended: the platform refused (%s)", failure.code, extra={"run_id": run.id})
-        await context.fail(Phrase(key="run_failure.platform", fields={"code": failure.code}))
-    except Exception:
-        await context.fail(Phrase(key="run_failure.unexpected"))
-        raise
 
 
 class Context:
@@ -107,6 +80,9 @@ class Context:
         acts = {f"ask:{ask.step}": await self._begun(ask) for ask in asks}
         answers = await self._durable.steps(acts)
         return tuple([await self._told(answers[name]) for name in acts])
+
+    def _recorded(self, answer: Answer) -> JsonValue:
+        return _answer_json(answer)
 
     async def _told(self, recorded: JsonValue) -> Answer:
         """An answer as its step recorded it, with its text from the store: the engine's database holds no content."""
@@ -291,22 +267,12 @@ class Context:
         async def act() -> JsonValue:
             answer = await answering.answer(await card())
             await self._posting.show(f"post:{ask.step}", self._thread, post, await card())
-            return _answer_json(answer)
+            return self._recorded(answer)
 
         return act
 
     async def open_thread(self, step: str) -> None:
-        async def header() -> PostView:
-            async def read() -> PostView:
-                async with self._bench.store.reading() as session:
-                    view = await load_branch_header(session, self._thread, with_transcript=True)
-                if view is None:
-                    raise LookupError(f"thread {self._thread.id} has no parent")
-                return view
-
-            return await patiently(read)
-
-        opened = await self._posting.open_thread(step, self._thread, header)
+        opened = await self._posting.open_thread(step, self._thread, self._header)
 
         async def record() -> None:
             async with self._bench.store.writing() as session:
@@ -314,6 +280,18 @@ class Context:
 
         await patiently(record)
         self._thread = replace(self._thread, place=opened.place)
+
+    async def _header(self) -> PostView:
+        """The first post of the run's thread."""
+
+        async def read() -> PostView:
+            async with self._bench.store.reading() as session:
+                view = await load_branch_header(session, self._thread, with_transcript=True)
+            if view is None:
+                raise LookupError(f"thread {self._thread.id} has no parent")
+            return view
+
+        return await patiently(read)
 
     async def note_parent(self, step: str) -> None:
         branch = self._thread

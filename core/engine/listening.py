@@ -103,10 +103,10 @@ class LivePost:
                 await asyncio.sleep(failure.retry_after_s or 1.0)
 
 
-async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost) -> Heard:
-    """Everything one call brings. Structured output is no reading matter and stays out of the live post."""
+async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost | None) -> Heard:
+    """Everything one call brings, shown live where there is a post; structured output is no reading matter."""
     heard = Heard()
-    readable = call.ai_input.output_schema is None
+    shown = live if call.ai_input.output_schema is None else None
 
     async def hear() -> None:
         await durable.guard()
@@ -115,8 +115,8 @@ async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: Liv
                 async for event in events:
                     if isinstance(event, TextDelta):
                         heard.text.append(event.text)
-                        if readable:
-                            live.show(heard.text)
+                        if shown is not None:
+                            shown.show(heard.text)
                     elif isinstance(event, ReasoningDelta):
                         heard.reasoning.append(event.text)
                     elif isinstance(event, Done):
@@ -126,9 +126,10 @@ async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: Liv
 
     begun = asyncio.get_running_loop().time()
     async with asyncio.TaskGroup() as tasks:
-        showing = tasks.create_task(live.keep_showing())
+        showing = tasks.create_task(shown.keep_showing()) if shown is not None else None
         result = await durable.unless_stopped(hear())
-        showing.cancel()
+        if showing is not None:
+            showing.cancel()
     heard.stopped = isinstance(result, Stopped) and heard.done is None
     heard.duration_s = asyncio.get_running_loop().time() - begun
     return heard

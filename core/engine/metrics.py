@@ -4,11 +4,19 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from core.domain.view import DeliveryView
+
 WAIT_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300)
 
 
 class EngineMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
+        self.deliveries = Counter(
+            "promptflow_handover_fields",
+            "Fields of handovers by what the recorded AI input held of them",
+            ["state"],
+            registry=registry,
+        )
         self.started = Counter(
             "promptflow_runs_started", "Runs begun or resumed in this process", registry=registry
         )
@@ -33,3 +41,9 @@ class EngineMetrics:
 
     def watch_lease(self, age_s: Callable[[], float]) -> None:
         self._lease_age.set_function(age_s)
+
+    def count_delivery(self, view: DeliveryView) -> None:
+        """Count the fields of a handover by what became of them."""
+        for model in view.models:
+            for one in model.fields:
+                self.deliveries.labels(one.state.value).inc()

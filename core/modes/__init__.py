@@ -3,10 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from core.domain.thread import Mode
-from core.modes import branching, chat, codraft, compare, cross_review, debate, drafting, workflow
-from core.modes.context import HandoverContext
+from core.modes import (
+    adopting,
+    branching,
+    chat,
+    codraft,
+    compare,
+    cross_review,
+    debate,
+    drafting,
+    handing_over,
+    workflow,
+)
+from core.modes.context import CarryingContext
 
-RUNS: Mapping[str, Callable[[HandoverContext], Awaitable[None]]] = {
+RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     Mode.CHAT.value: chat.chat,
     Mode.COMPARE.value: compare.compare,
     compare.COMPARISON: compare.comparison,
@@ -16,6 +27,9 @@ RUNS: Mapping[str, Callable[[HandoverContext], Awaitable[None]]] = {
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
     drafting.KIND: drafting.draft_handover,
+    handing_over.OPEN: handing_over.open_target,
+    adopting.CARD: adopting.show_card,
+    adopting.CLOSED: adopting.show_closed,
 }
 """What carries out a run, by its kind."""
 

@@ -160,3 +160,19 @@ class HandoverContext(RunContext, Protocol):
     async def keep_draft(self, finish: Callable[[Turn], HandoverDraft]) -> None:
         """Store what `finish` makes of the turn that `consult` reads as the draft of the handover this run is for."""
         ...
+
+
+class AdoptionContext(RunContext, Protocol):
+    """What showing an adoption needs besides."""
+
+    async def post_adoption(self, step: str) -> None:
+        """Post the card of the request that this run is for, and remember where it stands."""
+        ...
+
+    async def close_adoption(self, step: str) -> None:
+        """Bring the card up to date; after an approval post what the thread now holds, whole as a file."""
+        ...
+
+
+class CarryingContext(HandoverContext, AdoptionContext, Protocol):
+    """Everything that a run of any kind can ask for."""

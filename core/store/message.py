@@ -7,7 +7,7 @@ near the end, and it keeps "the last 20" and "how many before" a matter of arith
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
@@ -476,3 +476,35 @@ async def models_of_thread(
     )
     found = [set(await session.scalars(query)) for query in (wrote, has_line, stands)]
     return sorted(set().union(*found))
+
+
+async def first_of_person(
+    session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId
+) -> Message | None:
+    """The first message of a person in a conversation."""
+    row = await session.scalar(
+        _of_persons(workspace_id, conversation_id).order_by(EntryRow.position).limit(1)
+    )
+    return (await with_attachments(session, [row]))[0] if row else None
+
+
+async def last_root_of_person(
+    session: AsyncSession, workspace_id: WorkspaceId, conversation_id: ConversationId
+) -> MessageId | None:
+    """Root id of the last message of a person in a conversation."""
+    row = await session.scalar(
+        _of_persons(workspace_id, conversation_id).order_by(EntryRow.position.desc()).limit(1)
+    )
+    return MessageId(row.root_id) if row else None
+
+
+def _of_persons(workspace_id: WorkspaceId, conversation_id: ConversationId) -> Select[MessageRow]:
+    return (
+        select(MessageRow)
+        .join(EntryRow, EntryRow.message_id == MessageRow.id)
+        .where(
+            EntryRow.workspace_id == workspace_id,
+            EntryRow.conversation_id == conversation_id,
+            MessageRow.author_kind == AuthorKind.PERSON.value,
+        )
+    )

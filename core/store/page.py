@@ -418,12 +418,13 @@ async def _transcript(session: AsyncSession, branch: Thread, lines: Sequence[Con
         for first in range(1, line.inherited + 1, TRANSCRIPT_PIECE):
             last = min(first + TRANSCRIPT_PIECE - 1, line.inherited)
             blocks += [
-                _block(branch, e.message) for e in await entries_between(session, line.id, first, last)
+                transcript_block(branch, e.message)
+                for e in await entries_between(session, line.id, first, last)
             ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def _block(branch: Thread, message: Message) -> str:
+def transcript_block(branch: Thread, message: Message) -> str:
     by_model = " (AI)" if message.author.kind is AuthorKind.MODEL else ""
     author = author_shown(branch, message)
     return f"### {author}{by_model}, {message.created_at:%Y-%m-%d %H:%M} UTC\n\n{message.text}"

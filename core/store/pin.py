@@ -36,10 +36,21 @@ async def pins(session: AsyncSession, workspace_id: WorkspaceId, thread_id: Thre
     return [to_pin(row) for row in rows]
 
 
+async def pins_by_id(session: AsyncSession, workspace_id: WorkspaceId, ids: Sequence[str]) -> list[Pin]:
+    """Versions of pins in the order in which they are named; unknown ones are missing."""
+    rows = await session.scalars(
+        select(PinRow).where(PinRow.workspace_id == workspace_id, PinRow.id.in_(ids))
+    )
+    found = {row.id: to_pin(row) for row in rows}
+    return [found[each] for each in ids if each in found]
+
+
 async def pin_history(session: AsyncSession, workspace_id: WorkspaceId, root_id: str) -> list[Pin]:
     """Every version of a pin, the first first; the last says whether it was removed."""
     rows = await session.scalars(
-        select(PinRow).where(PinRow.workspace_id == workspace_id, PinRow.root_id == root_id).order_by(PinRow.id)
+        select(PinRow)
+        .where(PinRow.workspace_id == workspace_id, PinRow.root_id == root_id)
+        .order_by(PinRow.id)
     )
     return [to_pin(row) for row in rows]
 
@@ -51,7 +62,11 @@ async def find_pin(session: AsyncSession, workspace_id: WorkspaceId, pin_id: str
 
 
 async def do_add_pin(
-    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, pin: Pin, author_id: PersonId | None
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    thread_id: ThreadId,
+    pin: Pin,
+    author_id: PersonId | None,
 ) -> None:
     session.add(
         PinRow(

@@ -4,6 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import RunId, ThreadId, WorkspaceId
+from core.domain.thread import Place
 from core.ports import PostRef
 from core.store.claim import insert_or_ignore
 from core.store.tables import PostRow
@@ -43,3 +44,16 @@ async def find_post(
             PostRow.external_id == external_id,
         )
     )
+
+
+async def post_ref(
+    session: AsyncSession, workspace_id: WorkspaceId, place: Place, run_id: str, step: str
+) -> PostRef | None:
+    """A post of a run with all its parts, in the order in which they were posted; None when it was never posted."""
+    rows = await session.scalars(
+        select(PostRow.external_id)
+        .where(PostRow.workspace_id == workspace_id, PostRow.run_id == run_id, PostRow.step == step)
+        .order_by(PostRow.external_id)
+    )
+    ids = tuple(rows)
+    return PostRef(place=place, ids=ids) if ids else None

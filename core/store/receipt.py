@@ -105,6 +105,17 @@ async def find_step(
     )
 
 
+async def receipts_of_run(session: AsyncSession, workspace_id: WorkspaceId, run_id: RunId) -> list[Receipt]:
+    """Every receipt of a run with its parts, in the order in which the calls ended."""
+    ids = await session.scalars(
+        select(ReceiptRow.id)
+        .where(ReceiptRow.workspace_id == workspace_id, ReceiptRow.run_id == run_id)
+        .order_by(ReceiptRow.id)
+    )
+    found = [await load_receipt(session, workspace_id, each) for each in ids]
+    return [receipt for receipt in found if receipt is not None]
+
+
 async def receipt_of_answer(
     session: AsyncSession, workspace_id: WorkspaceId, message_id: str
 ) -> ReceiptRow | None:

@@ -330,6 +330,8 @@ class HandoverRow(Row):
     """Fields as they were drafted, with what the drafting has to say about itself."""
     fields: Mapped[dict[str, Any]]
     """Fields as the person has them now, or sent them."""
+    delivery: Mapped[dict[str, Any] | None]
+    """What the first calls of the target held of it, looked up in their receipts."""
     person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]

@@ -1,6 +1,8 @@
 """What one turn of a speaker needs, read in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -9,18 +11,25 @@ from core.domain.ids import MessageId, RunId
 from core.domain.message import Message
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Thread
 from core.ports import Spoken, Turn, Window
+from core.store.handover import handover_into
 from core.store.message import (
     entries_between,
     entry_at,
     find_messages,
+    first_of_person,
+    last_root_of_person,
     length,
     position_in,
     position_of,
     read_window,
 )
+from core.store.pin import pins
 from core.store.run import Run
 from core.store.tables import EntryRow, MessageRow
 from core.store.thread import conversations, find_thread
+
+DRAFTING = "handover_id"
+"""In the arguments of a run that drafts a handover."""
 
 MOST_SPOKEN = 200
 """More turns than any mode takes in one thread before it is refused as too large."""
@@ -42,7 +51,18 @@ async def load_turn(
     arguments (a Cross Review) only those are read, and nothing of their thread.
     """
     thread = await find_thread(session, run.workspace_id, run.thread_id)
-    if thread is None or run.request_id is None:
+    if thread is None:
+        return None
+    if DRAFTING in run.args:
+        return await _source_turn(
+            session,
+            run,
+            thread,
+            model=model,
+            context_tokens=context_tokens,
+            max_output_tokens=max_output_tokens,
+        )
+    if run.request_id is None:
         return None
     lines = await conversations(session, run.workspace_id, thread.id)
     conversation = next((each for each in lines if each.line == (line or MAIN_LINE)), lines[0])
@@ -78,7 +98,58 @@ async def load_turn(
         spoken=spoken,
         late=await _late(session, lines[0], conversation) if thread.mode is Mode.COMPARE else (),
         reviewed=reviewed,
+        # A review knows nothing of where its answers come from.
+        handover=None if reviewed else await _handover(session, thread),
     )
+
+
+async def _source_turn(
+    session: AsyncSession,
+    run: Run,
+    thread: Thread,
+    *,
+    model: str,
+    context_tokens: int,
+    max_output_tokens: int,
+) -> Turn | None:
+    """A thread as the drafting of a handover reads it: to its end, with its pins; None when nobody said anything.
+
+    `request` is the first message of a person; `spoken` holds what models said to the last question of a Compare,
+    comparison included, and everything in the other modes.
+    """
+    lines = await conversations(session, run.workspace_id, thread.id)
+    line = lines[0]
+    last = await length(session, line.id)
+    request = await first_of_person(session, run.workspace_id, line.id)
+    if request is None:
+        return None
+    asked = await last_root_of_person(session, run.workspace_id, line.id)
+    return Turn(
+        thread=thread,
+        conversation=line,
+        window=await read_window(session, line.id, last + 1),
+        request=request,
+        model=model,
+        context_tokens=context_tokens,
+        max_output_tokens=max_output_tokens,
+        vision=False,
+        prompts=run.prompts,
+        run_id=run.id,
+        line=line.line,
+        setup=thread.setup,
+        args=run.args,
+        spoken=await _spoken(session, thread, lines, replace(run, request_id=asked)),
+        handover=await _handover(session, thread),
+        pins=tuple(await pins(session, run.workspace_id, thread.id)),
+    )
+
+
+async def _handover(session: AsyncSession, thread: Thread) -> Mapping[str, Any] | None:
+    """The structure that a thread began with; a branch has it from its top-level thread, like all of its beginning."""
+    if thread.depth == 0 and thread.source_thread_id is None:
+        return None
+    handover = await handover_into(session, thread.workspace_id, thread.top_id)
+    return handover.fields if handover else None
 
 
 async def _late(session: AsyncSession, main: Conversation, line: Conversation) -> tuple[Message, ...]:

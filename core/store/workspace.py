@@ -174,3 +174,11 @@ async def external_id_of(session: AsyncSession, workspace_id: WorkspaceId) -> st
 async def workspace_anywhere(session: AsyncSession, external_id: str) -> WorkspaceRow | None:
     """The workspace of whatever platform with this id, for the operator's own commands only."""
     return await session.scalar(select(WorkspaceRow).where(WorkspaceRow.external_id == external_id).limit(1))
+
+
+async def person_name(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> str:
+    """The name a person has now; empty for an unknown one."""
+    found = await session.scalar(
+        select(PersonRow.name).where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
+    )
+    return found or ""

@@ -67,6 +67,7 @@ def upgrade() -> None:
         sa.Column("centre_id", sa.String(length=36), nullable=True),
         sa.Column("draft", sa.JSON(), nullable=False),
         sa.Column("fields", sa.JSON(), nullable=False),
+        sa.Column("delivery", sa.JSON(), nullable=True),
         sa.Column("person_id", sa.String(length=36), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),

@@ -1,0 +1,361 @@
+"""Handover: the same work goes on in a fresh thread, with a structure of fields that a person has seen (spec §9)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from core.ai_input.handover import Words, declared_inputs, premises, prior_context
+from core.ai_input.material import Material
+from core.commands.opening import Opening, open_mode
+from core.commands.say import Said, say
+from core.commands.services import Services, access_thread, enqueue
+from core.domain.errors import Refusal
+from core.domain.handover import HandoverFields, check, check_route, read_target
+from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
+from core.domain.message import Author, AuthorKind, Message
+from core.domain.policy import Action, Actor, Policy
+from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
+from core.modes import PROMPTS
+from core.modes.handing_over import DRAFT, OPEN
+from core.store.audit import do_audit, do_notice
+from core.store.claim import claim, settle
+from core.store.database import Session
+from core.store.handover import (
+    Handover,
+    do_add_handover,
+    do_edit_fields,
+    do_send,
+    find_handover,
+    handovers_of,
+)
+from core.store.message import do_add_message, find_message, first_of_person
+from core.store.run import Run, do_add_run
+from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread
+from core.store.turn import DRAFTING
+
+STEP = "handover"
+"""Step of the one message that holds a target's structure; it stands in no conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """What the form sends."""
+
+    handover_id: str
+    fields: Mapping[str, object]
+    """Every field as the person left it, under the names of the structure."""
+    start: str = ""
+    """The next question, topic or task: with one the target's mode starts at once."""
+    setup: Mapping[str, object] = field(default_factory=dict)
+    """What the form gave for the target's mode."""
+    model: str | None = None
+    estimate_seen: bool = False
+
+
+async def begin_handover(
+    services: Services,
+    actor: Actor,
+    source_id: str,
+    target: str,
+    *,
+    centre: str | None = None,
+    event_key: str,
+) -> str:
+    """Have a handover drafted from a thread; returns its id. `centre` is the picked answer of a Compare.
+
+    Raises Refusal, among others for a route that is not allowed, with the list of those that are.
+    """
+    source = await access_thread(services, actor, Action.HAND_OVER, source_id)
+    mode = read_target(target)
+    check_route(source.mode, mode, services.policy(actor.workspace))
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return str(earlier["handover_id"])
+        line = (await conversations(session, source.workspace_id, source.id))[0]
+        if await first_of_person(session, source.workspace_id, line.id) is None:
+            raise Refusal("handover_nothing_yet")
+        if centre is not None:
+            await _check_centre(session, source, centre)
+        handover = Handover(
+            id=services.clock.new_id(),
+            workspace_id=actor.workspace_id,
+            source_thread_id=source.id,
+            target_thread_id=None,
+            target_mode=mode,
+            status="drafting",
+            centre_id=MessageId(centre) if centre else None,
+            draft={},
+            fields={},
+            person_id=actor.person_id,
+            created_at=services.clock.now(),
+        )
+        await do_add_handover(session, handover)
+        run = await _do_draft(session, services, actor, source, handover)
+        await settle(session, actor.workspace_id, (event_key,), {"handover_id": handover.id})
+    await enqueue(services, run)
+    return handover.id
+
+
+async def _check_centre(session: Session, source: Thread, centre: str) -> None:
+    row = await find_message(session, source.workspace_id, centre)
+    if row is None or row.run_id is None or source.mode is not Mode.COMPARE:
+        raise Refusal("answer_not_found")
+
+
+async def _do_draft(
+    session: Session, services: Services, actor: Actor, source: Thread, handover: Handover
+) -> Run:
+    line = (await conversations(session, source.workspace_id, source.id))[0]
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=actor.workspace_id,
+        thread_id=source.id,
+        kind=DRAFT,
+        status="queued",
+        conversation_id=line.id,
+        request_id=None,
+        model=services.models.defaults.drafting,
+        prompts=services.prompts.refs(*PROMPTS[DRAFT]),
+        requested_by=actor.person_id,
+        failure=None,
+        created_at=services.clock.now(),
+        args={
+            DRAFTING: handover.id,
+            "target": handover.target_mode.value,
+            **({"centre": handover.centre_id} if handover.centre_id else {}),
+        },
+    )
+    await do_add_run(session, run)
+    return run
+
+
+async def show_handover(services: Services, actor: Actor, handover_id: str) -> Handover:
+    """A handover as it stands, for whoever can see its source. Raises Refusal."""
+    async with services.store.reading() as session:
+        handover = await find_handover(session, actor.workspace_id, handover_id)
+    if handover is None:
+        raise Refusal("handover_not_found")
+    await access_thread(services, actor, Action.READ, handover.source_thread_id, unknown="handover_not_found")
+    return handover
+
+
+async def list_handovers(services: Services, actor: Actor, thread_id: str) -> tuple[Handover, ...]:
+    """Handovers from a thread and into it, newest first. Raises Refusal."""
+    thread = await access_thread(services, actor, Action.READ, thread_id)
+    async with services.store.reading() as session:
+        return tuple(await handovers_of(session, actor.workspace_id, thread.id))
+
+
+async def edit_handover(
+    services: Services, actor: Actor, handover_id: str, fields: Mapping[str, object]
+) -> None:
+    """Keep what a person has in the form so far; caps are checked when it is sent. Raises Refusal."""
+    handover = await show_handover(services, actor, handover_id)
+    read = HandoverFields.from_json(fields)
+    async with services.store.writing() as session:
+        if not await do_edit_fields(session, actor.workspace_id, handover.id, read.to_json()):
+            raise _closed(handover)
+
+
+def _closed(handover: Handover) -> Refusal:
+    return Refusal("handover_drafting" if handover.status == "drafting" else "handover_sent_already")
+
+
+async def send_handover(services: Services, actor: Actor, sending: Sending, *, event_key: str) -> Thread:
+    """Send a handover into a thread of its own, which this one routine creates. Raises Refusal; then nothing is sent.
+
+    Without a start the target waits for a person's first message. Its place on the platform is opened by a run.
+    """
+    handover = await show_handover(services, actor, sending.handover_id)
+    source = await access_thread(services, actor, Action.HAND_OVER, handover.source_thread_id)
+    policy, target = services.policy(actor.workspace), handover.target_mode
+    check_route(source.mode, target, policy)
+    fields = HandoverFields.from_json(sending.fields)
+    check(fields, target)
+    start = sending.start.strip()
+    given = _given(services, source, target, fields, sending.setup)
+    opening = _opening(services, policy, target, given, start, fields, sending)
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return await _found(session, actor, earlier["thread_id"])
+        thread = _target(services, actor, source, opening, given, start, fields)
+        run = await _do_create(session, services, actor, source, thread, opening, fields)
+        if not await do_send(
+            session,
+            actor.workspace_id,
+            handover.id,
+            target_id=thread.id,
+            fields=fields.to_json(),
+            now=services.clock.now(),
+        ):
+            raise _closed(handover)
+        await settle(session, actor.workspace_id, (event_key,), {"thread_id": thread.id})
+    await enqueue(services, run)
+    if start:
+        await _start(services, actor, thread, start, event_key=f"{event_key}:start")
+    return thread
+
+
+def _given(
+    services: Services, source: Thread, target: Mode, fields: HandoverFields, setup: Mapping[str, object]
+) -> dict[str, object]:
+    """What the target's mode is set up with: the form, and what it takes from the handover itself."""
+    given = dict(setup)
+    words = Words(material=Material.of(services.prompts), locale=source.locale)
+    if target is Mode.DEBATE:
+        filled = premises(str(given.get("background", "")), fields, words)
+        given |= {"background": filled.text, "background_auto": filled.auto}
+        given["priorContext"] = prior_context(fields, words)
+    if target is Mode.WORKFLOW:
+        workflow = services.workflows.get(str(given.get("workflow", "")))
+        typed = given.get("inputs")
+        carried = declared_inputs(fields, workflow, words) if workflow else {}
+        given["inputs"] = {**carried, **(typed if isinstance(typed, dict) else {})}
+    return given
+
+
+def _opening(
+    services: Services,
+    policy: Policy,
+    target: Mode,
+    given: Mapping[str, object],
+    start: str,
+    fields: HandoverFields,
+    sending: Sending,
+) -> Opening:
+    """The target's opening; one that waits is tried with what it would most likely be started with."""
+    text = start or fields.first_request or fields.summary or target.value
+    opening = open_mode(services, policy, target, given, text[:1000], sending.model)
+    if start and len(opening.calls) > 1 and not sending.estimate_seen:
+        raise Refusal("estimate_first", calls=len(opening.calls))
+    return opening
+
+
+def _target(
+    services: Services,
+    actor: Actor,
+    source: Thread,
+    opening: Opening,
+    given: Mapping[str, object],
+    start: str,
+    fields: HandoverFields,
+) -> Thread:
+    thread_id = ThreadId(services.clock.new_id())
+    waits = not start and opening.mode is not Mode.CHAT
+    return Thread(
+        id=thread_id,
+        workspace_id=source.workspace_id,
+        place=Place(platform=source.place.platform, channel=source.place.channel, thread=""),
+        mode=opening.mode,
+        title=title_from(start or source.title),
+        owner_id=actor.person_id,
+        locale=source.locale,
+        parent_id=None,
+        top_id=thread_id,
+        depth=0,
+        split_message_id=None,
+        split_position=0,
+        branch_name="",
+        branch_reason="",
+        status=Status.ACTIVE,
+        created_at=services.clock.now(),
+        setup={AWAITS_START: dict(given)} if waits else opening.setup,
+        source_thread_id=source.id,
+    )
+
+
+async def _do_create(
+    session: Session,
+    services: Services,
+    actor: Actor,
+    source: Thread,
+    thread: Thread,
+    opening: Opening,
+    fields: HandoverFields,
+) -> Run:
+    """The target with its lines, the message that holds the structure, the notes on both sides, and its first run."""
+    await do_add_thread(session, thread)
+    for name, model in opening.lines:
+        line = Conversation(
+            id=ConversationId(services.clock.new_id()), thread_id=thread.id, line=name, model=model
+        )
+        await do_add_conversation(session, actor.workspace_id, line)
+    structure = Message(
+        id=MessageId(services.clock.new_id()),
+        thread_id=thread.id,
+        author=Author(kind=AuthorKind.PRODUCT, name=actor.name, person_id=actor.person_id),
+        text="",
+        created_at=services.clock.now(),
+        step=STEP,
+        data={**fields.to_json(), "source_thread_id": source.id},
+    )
+    await do_add_message(session, actor.workspace_id, structure)
+    await do_notice(
+        session,
+        actor.workspace_id,
+        source.id,
+        "notice.handed_over",
+        {"mode": thread.mode.value, "title": thread.title},
+        clock=services.clock,
+        link=thread.id,
+    )
+    await do_audit(
+        session,
+        actor.workspace_id,
+        actor_id=actor.person_id,
+        action="hand_over",
+        subject_id=thread.id,
+        clock=services.clock,
+        details={"source": source.id, "mode": thread.mode.value},
+    )
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=actor.workspace_id,
+        thread_id=thread.id,
+        kind=OPEN,
+        status="queued",
+        conversation_id=None,
+        request_id=None,
+        model="",
+        prompts=(),
+        requested_by=actor.person_id,
+        failure=None,
+        created_at=services.clock.now(),
+    )
+    await do_add_run(session, run)
+    return run
+
+
+async def _start(services: Services, actor: Actor, thread: Thread, text: str, *, event_key: str) -> None:
+    """Say the first message of a target."""
+    said = Said(
+        text=text,
+        event_key=event_key,
+        external_id=event_key,
+        mentions_bot=True,
+        thread_id=thread.id,
+        estimate_seen=True,
+    )
+    await say(services, actor, said)
+
+
+async def start_target(services: Services, actor: Actor, thread_id: str, *, event_key: str) -> None:
+    """Start a target that waits, with the first request it was handed. Raises Refusal."""
+    thread = await access_thread(services, actor, Action.SAY, thread_id)
+    async with services.store.reading() as session:
+        sent = await handovers_of(session, actor.workspace_id, thread.id)
+    mine = next((one for one in sent if one.target_thread_id == thread.id), None)
+    if mine is None or AWAITS_START not in thread.setup:
+        raise Refusal("handover_started_already")
+    fields = HandoverFields.from_json(mine.fields)
+    await _start(
+        services, actor, replace(thread), fields.first_request or fields.summary, event_key=event_key
+    )
+
+
+async def _found(session: Session, actor: Actor, thread_id: str) -> Thread:
+    thread = await find_thread(session, actor.workspace_id, thread_id)
+    if thread is None:
+        raise Refusal("thread_not_found")
+    return thread

@@ -1,0 +1,42 @@
+"""The body of every run."""
+
+import logging
+
+from core.domain.errors import PlatformFailure
+from core.domain.ids import WorkspaceId
+from core.domain.thread import Thread
+from core.domain.view import Phrase
+from core.engine.bench import Bench, patiently
+from core.engine.carrying import CarryingContext
+from core.engine.run import DurableRun
+from core.modes import RUNS
+from core.store.run import Run, find_run
+from core.store.thread import find_thread
+
+log = logging.getLogger(__name__)
+
+
+async def carry_out(bench: Bench, durable: DurableRun) -> None:
+    """The body of every run: find out what it is, and let its mode do it."""
+    workspace_id = WorkspaceId(str(durable.args["workspace_id"]))
+
+    async def read() -> tuple[Run, Thread]:
+        async with bench.store.reading() as session:
+            run = await find_run(session, workspace_id, durable.id)
+            thread = await find_thread(session, workspace_id, run.thread_id) if run else None
+        if run is None or thread is None:
+            raise LookupError(f"run {durable.id} is not in the store")
+        return run, thread
+
+    run, thread = await patiently(read)
+    context = CarryingContext(bench, durable, run, thread)
+    try:
+        await RUNS[run.kind](context)
+        await context.prove_delivery()
+        await context.end()
+    except PlatformFailure as failure:
+        log.warning("run ended: the platform refused (%s)", failure.code, extra={"run_id": run.id})
+        await context.fail(Phrase(key="run_failure.platform", fields={"code": failure.code}))
+    except Exception:
+        await context.fail(Phrase(key="run_failure.unexpected"))
+        raise
