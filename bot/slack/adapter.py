@@ -31,7 +31,7 @@ from bot.slack.stream import Streams
 from bot.slack.turn import Turns
 from core.commands.installation import Installations
 from core.commands.services import Services
-from core.domain.errors import PlatformFailure
+from core.domain.errors import PlatformFailure, StoreUnavailable
 from core.domain.ids import WorkspaceId
 
 log = logging.getLogger(__name__)
@@ -155,8 +155,8 @@ class SlackAdapter:
         self.sockets = Sockets(self.app.bolt, platform.calls.client(None), app_token) if app_token else None
         self._events = EventRoute(self.app.bolt, signing_secret) if signing_secret else None
         self._installing = installing
-        self._known = self.sockets is None
-        """Whether Slack said who we are; over HTTP every delivery says so itself."""
+        self._known = False
+        """Whether Slack said who we are, or the installations could be opened."""
 
     def routes(self) -> list[web.AbstractRouteDef]:
         """For the public socket: the address of events and the pages of the installation, as far as they are set up."""
@@ -171,24 +171,30 @@ class SlackAdapter:
         """Listen until cancelled; what is being taken in is carried to its end."""
         try:
             async with asyncio.TaskGroup() as tasks:
+                _ = tasks.create_task(self._introduce())
                 if self.sockets is not None:
-                    _ = tasks.create_task(self._introduce())
                     _ = tasks.create_task(self.sockets.keep())
         finally:
             await self._platform.background.drain(DRAIN_S)
 
     async def _introduce(self) -> None:
-        """Ask Slack who we are until it says so; without that nothing can be answered."""
-        if not isinstance(self._platform.bots, OneBot):
-            self._known = True
-            return
-        while True:
+        """Find out who we are, again until it works; without that nothing can be answered."""
+        while not self._known:
             try:
-                bot = await self._platform.bots.get()
+                await self._find_out()
             except PlatformFailure as failure:
-                log.error("Slack does not accept the bot (%s)", failure.code)  # noqa: TRY400  no stack: one word says it
+                log.error("Slack does not accept the bot (%s)", failure.code)  # noqa: TRY400  one word says it
                 await asyncio.sleep(failure.retry_after_s or AGAIN_S)
+            except StoreUnavailable as away:
+                log.warning("installations cannot be read yet (%s)", away)
+                await asyncio.sleep(AGAIN_S)
             else:
-                log.info("connected to Slack as %s in %s", bot.user, bot.name)
                 self._known = True
-                return
+
+    async def _find_out(self) -> None:
+        bots = self._platform.bots
+        if isinstance(bots, OneBot):
+            bot = await bots.get()
+            log.info("connected to Slack as %s in %s", bot.user, bot.name)
+        elif isinstance(bots, InstalledBots):
+            await bots.begin()

@@ -200,6 +200,10 @@ class SlackApp:
             log.warning("an event was not stored (%s) and will be delivered again", problem)
             return _come_again()
         log.error("an event could not be taken in", exc_info=problem)
+        if isinstance(event, Written) and (event.direct or event.mentions(bot.user)):
+            spot = Spot(channel=event.channel, user=event.user, thread=event.thread)
+            sentence = explain(self._callers.language(bot, event.user), problem)
+            self._background.leave(self._private.say(bot, spot, sentence), name="apology")
         return _acknowledged()
 
     async def _take(self, bot: Bot, event: Event) -> None:

@@ -38,6 +38,13 @@ class InstalledBots:
         self._client_secret = client_secret
         self._memo: Memo[str, Bot] = Memo(fresh_s=FRESH_S)
 
+    async def begin(self) -> None:
+        """Seal with the newest key what an older one sealed, so that the older one can go. Raises StoreUnavailable
+        and ConfigurationError."""
+        count = await self._installations.seal_anew()
+        if count:
+            log.info("sealed the tokens of %d workspaces with the new key", count)
+
     async def of_workspace(self, workspace: str) -> Bot:
         return await self._memo.get(workspace, lambda: self._load(workspace))
 

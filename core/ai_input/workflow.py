@@ -214,6 +214,9 @@ def _materials(
     asked = turn.handover is not None and ("firstRequest" in step.uses or step.id == workflow.steps[0].id)
     if asked and opening.text.strip() and opening.text.strip() not in sent:
         parts.append(material.data(Origin.REQUEST, "question", opening.text, opening.id))
+    if opening is not turn.request and turn.request.text.strip() not in {"", *inputs.values()}:
+        # It has the workflow go on after a stop or failure.
+        parts.append(material.data(Origin.REQUEST, "message", turn.request.text, turn.request.id))
     return tuple(parts)
 
 

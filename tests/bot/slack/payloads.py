@@ -64,7 +64,7 @@ def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
 def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every form and page by name."""
     yield "loading", loading(locale, "slack.branch_title")
-    yield "note", note(locale, title="slack.trouble", sentence=views.HOSTILE)
+    yield "note", note(locale, title="slack.branch_title", sentence=views.HOSTILE)
     yield "branch", branch_form(locale, ABOUT, point=i18n.text(locale, "slack.branch_point", position=4))
     threads = [
         replace(t, place=Place(platform="slack", channel="C1", thread="1.1"))

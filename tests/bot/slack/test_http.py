@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from bot.slack.adapter import many_bots, open_platform
+from bot.slack.calls import Calls
 from bot.slack.installed import InstalledBots
 from bot.slack.oauth import GOOD_FOR_S, Installing, authorize_url
 from bot.slack.people import PLATFORM
@@ -65,7 +66,7 @@ async def test_signed_events_are_answered_and_others_refused(server: SlackServer
             assert await server.signed(url, event) == 200
             await eventually(lambda: any("answer 1" in texts_of(m) for m in server.posts()))
             assert len(slack.model.calls) == 1
-            assert await slack.adapter.is_ready()
+            await eventually(slack.adapter.is_ready)
         finally:
             await served.close()
 
@@ -217,3 +218,17 @@ async def test_a_removed_app_is_forgotten_with_its_tokens(many: Many) -> None:
     with pytest.raises(PlatformFailure, match="not_installed"):
         await many.bots.of_workspace(TEAM)
     assert await many.installations.find(TEAM) is None
+
+
+async def test_a_changed_key_seals_stored_tokens_anew_at_the_start(many: Many, tmp_path: Path) -> None:
+    await many.install(Tokens(token="xoxb-team"))
+    store = Store(f"sqlite:///{tmp_path / 'app.db'}")
+    both = Installations(store, SteppingClock(), Sealer(["n" * 40, KEY]), platform=PLATFORM)
+    async with aiohttp.ClientSession() as session:
+        calls = Calls(api_url=many.server.api_url, session=session)
+        await InstalledBots(calls, both, client_id="c", client_secret="s").begin()
+    alone = Installations(store, SteppingClock(), Sealer(["n" * 40]), platform=PLATFORM)
+    found = await alone.find(TEAM)
+    assert found is not None
+    assert found.tokens.token == "xoxb-team"
+    await store.close()
