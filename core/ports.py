@@ -188,6 +188,8 @@ class Turn:
     """What people said before this line's model joined, oldest first; empty for a line that is not late."""
     handover: Mapping[str, Any] | None = None
     """The fields of the handover that the thread came by, as `HandoverFields` reads them; None for other threads."""
+    handover_id: MessageId | None = None
+    """Id under which those fields are stored; the parts made from them carry it, so that erasing finds them."""
     pins: tuple[Pin, ...] = ()
     """What is pinned in the thread, oldest first; read for drafting only."""
     reviewed: tuple[Spoken, ...] = ()

@@ -123,11 +123,6 @@ class Console:
     def _form_routes(self) -> list[web.AbstractRouteDef]:
         forms, pages = self._forms, self._pages
 
-        def on_thread(
-            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
-        ) -> Awaitable[str]:
-            return pages.thread(visit, _thread(request), error=error)
-
         def composer(
             visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
         ) -> Awaitable[str]:
@@ -148,38 +143,7 @@ class Console:
             "/start": (lambda visit, form, _: forms.fill_in(form), composer),
             "/start/check": (lambda visit, form, _: forms.check(visit, form), mode_form),
             "/start/go": (lambda visit, form, _: forms.start(visit, form), mode_form),
-            **self._answer_forms(),
-            "/t/{thread}/branch": (
-                lambda visit, form, request: forms.branch(visit, form, _thread(request)),
-                lambda visit, form, typed, error, request: pages.branch(
-                    visit, _thread(request), typed=typed, error=error
-                ),
-            ),
-            "/t/{thread}/edit": (
-                lambda visit, form, request: forms.edit(visit, form, _thread(request)),
-                lambda visit, form, typed, error, request: pages.edit(
-                    visit, _thread(request), typed=typed, error=error
-                ),
-            ),
-            "/t/{thread}/rename": (
-                lambda visit, form, request: forms.rename(visit, form, _thread(request)),
-                lambda visit, form, typed, error, request: pages.rename(
-                    visit, _thread(request), typed=typed, error=error
-                ),
-            ),
-            "/t/{thread}/delete": (
-                lambda visit, form, request: forms.delete(visit, form, _thread(request)),
-                on_thread,
-            ),
-            "/t/{thread}/again": (
-                lambda visit, form, request: forms.again(visit, form, _thread(request)),
-                on_thread,
-            ),
-            "/t/{thread}/keep": (lambda visit, form, request: forms.keep(visit, form), on_thread),
-            "/t/{thread}/stop": (
-                lambda visit, form, request: forms.stop(visit, form, _thread(request)),
-                on_thread,
-            ),
+            **self._thread_forms(),
             "/people": (
                 lambda visit, form, _: forms.add_person(form),
                 lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
@@ -189,10 +153,17 @@ class Console:
         }
         return [web.post(path, self._edge(self._form(act, redraw))) for path, (act, redraw) in table.items()]
 
-    def _answer_forms(self) -> dict[str, tuple[Act, Redraw]]:
-        """The forms about answers of several models and about artifacts."""
+    def _thread_forms(self) -> dict[str, tuple[Act, Redraw]]:
+        """The forms about what stands in a thread; what is refused shows its own sheet again, or the thread."""
         forms, pages = self._forms, self._pages
         acts: dict[str, tuple[Callable[[Visit, Form, str], Awaitable[Outcome]], DrawSheet]] = {
+            "branch": (forms.branch, pages.branch),
+            "edit": (forms.edit, pages.edit),
+            "rename": (forms.rename, pages.rename),
+            "delete": (forms.delete, None),
+            "again": (forms.again, None),
+            "keep": (forms.keep, None),
+            "stop": (forms.stop, None),
             "compare_answers": (forms.compare_answers, None),
             "vote": (forms.vote, None),
             "reveal": (forms.reveal, None),

@@ -204,10 +204,9 @@ class Forms:
         )
         return self._changed(thread_id)
 
-    async def keep(self, visit: Visit, form: Form) -> Outcome:
-        return self._changed(
-            await keep_answer(self.services, visit.actor, form["ref"], event_key=event_key_of(form))
-        )
+    async def keep(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        await keep_answer(self.services, visit.actor, form["ref"], event_key=event_key_of(form))
+        return self._changed(thread_id)
 
     async def stop(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         await stop(self.services, visit.actor, run_id=form["ref"] or None, thread_id=thread_id)

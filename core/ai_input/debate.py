@@ -52,7 +52,7 @@ def build_problem_framing(turn: Turn, prompts: PromptLibrary, *, materials: Mate
         turn,
         prompts,
         FRAMING_PROMPT,
-        data=[*background, *_prior(prior, material), *materials, *_topic(turn, setup, material)],
+        data=[*background, *_prior(turn, prior, material), *materials, *_topic(turn, setup, material)],
         task={"participants": _roster(setup)},
         caps=caps,
         omissions=[Omission(what=Left.PRIOR_FIELDS, count=dropped)] if dropped else (),
@@ -194,7 +194,7 @@ def _topic(turn: Turn, setup: DebateSetup, material: Material, *, follow_up: boo
     return [topic, material.data(Origin.REQUEST, "message", turn.request.text, turn.request.id)]
 
 
-def _prior(prior: PriorContext, material: Material) -> tuple[InputPart, ...]:
+def _prior(turn: Turn, prior: PriorContext, material: Material) -> tuple[InputPart, ...]:
     """One part; fields that are empty are not sent."""
     contents = {
         "prior_summary": prior.summary,
@@ -206,7 +206,8 @@ def _prior(prior: PriorContext, material: Material) -> tuple[InputPart, ...]:
     blocks = [material.fenced(what, content) for what, content in contents.items() if content]
     if not blocks:
         return ()
-    return (InputPart(role=Role.USER, origin=Origin.PRIOR_CONTEXT, text="\n".join(blocks)),)
+    text = "\n".join(blocks)
+    return (InputPart(role=Role.USER, origin=Origin.PRIOR_CONTEXT, text=text, message_id=turn.handover_id),)
 
 
 def _said(turn: Turn, material: Material, *, follow_up: bool) -> tuple[list[InputPart], tuple[Omission, ...]]:

@@ -184,12 +184,14 @@ def _answers(turn: Turn, material: Material, centre: str | None) -> list[InputPa
     if centre is None:
         answers = [material.spoken(one, "answer", letter=candidate.letter) for candidate, one in came]
         return [*answers, *([_differences(compared, material)] if compared and compared.data else [])]
-    chosen = [material.spoken(one, "centre") for _, one in came if one.message_id == centre]
+    chosen = [(c.letter, one) for c, one in came if one.message_id == centre]
     if not chosen:
         raise Refusal("answer_not_found")
-    letter = next(candidate.letter for candidate, one in came if one.message_id == centre)
-    notes = [material.note("centre_letter", letter=letter)]
-    return [*chosen, *notes, *([_differences(compared, material)] if compared and compared.data else [])]
+    letter, picked = chosen[0]
+    if compared is None or compared.data is None:
+        return [material.spoken(picked, "centre")]
+    note = material.note("centre_letter", letter=letter)
+    return [material.spoken(picked, "centre"), note, _differences(compared, material)]
 
 
 def _differences(compared: Spoken, material: Material) -> InputPart:

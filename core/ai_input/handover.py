@@ -155,7 +155,8 @@ def handover_part(turn: Turn, material: Material) -> tuple[tuple[InputPart, ...]
     carried = block(HandoverFields.from_json(turn.handover), words)
     if not carried.text:
         return (), ()
-    return (InputPart(role=Role.USER, origin=Origin.HANDOVER, text=carried.text),), carried.caps
+    part = InputPart(role=Role.USER, origin=Origin.HANDOVER, text=carried.text, message_id=turn.handover_id)
+    return (part,), carried.caps
 
 
 # --- Debate and Workflow --------------------------------------------------------------------------------------------

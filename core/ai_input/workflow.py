@@ -202,7 +202,8 @@ def _materials(
     steps = {one.id: one for one in workflow.steps}
     carried, _ = _carried(turn, prompts, workflow, step)
     parts = [
-        material.data(Origin.HANDOVER, "input", content, input=name) for name, content in carried.items()
+        material.data(Origin.HANDOVER, "input", content, turn.handover_id, input=name)
+        for name, content in carried.items()
     ]
     sent = list(carried.values())
     for name in step.uses:

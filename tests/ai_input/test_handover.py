@@ -29,6 +29,7 @@ from core.ai_input.material import Material
 from core.ai_input.workflow import build_ask, build_in_step
 from core.domain.debate import DebateSetup
 from core.domain.handover import LISTS, DeliveryState, Field, HandoverFields, sent_fields
+from core.domain.ids import MessageId
 from core.domain.message import Message
 from core.domain.prior_context import PriorCap
 from core.domain.receipt import AiInput, Origin, Role
@@ -273,6 +274,14 @@ items_of = st.lists(texts_of.filter(bool), max_size=4).map(tuple)
 )
 def test_whatever_a_handover_holds_the_line_finds_it(fields: HandoverFields, target: Mode) -> None:
     assert DeliveryState.MISSING not in states(fields, target, sent(fields, target)).values()
+
+
+@pytest.mark.parametrize("target", [Mode.CHAT, Mode.COMPARE, Mode.DEBATE, Mode.WORKFLOW])
+def test_carried_parts_know_the_handover_they_were_made_from(target: Mode) -> None:
+    ai_input = sent(PLANTED, target, handover_id=MessageId("h1"))
+    carried = [p for p in ai_input.parts if p.origin in (Origin.HANDOVER, Origin.PRIOR_CONTEXT)]
+    assert carried
+    assert {part.message_id for part in carried} == {"h1"}
 
 
 # --- Chat -----------------------------------------------------------------------------------------------------------

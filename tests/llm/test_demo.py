@@ -4,10 +4,12 @@ from dataclasses import replace
 import pytest
 
 from core.domain.receipt import Finish, InputImage, InputPart, Origin, Role
+from core.domain.thread import Mode
 from core.llm.catalogue import DEMO_MODELS, Model
 from core.llm.demo import DemoSettings, demo_answer
 from core.llm.link import WorkerLink
 from core.ports import Started, TextDelta
+from tests.ai_input.test_handover import PLANTED, sent
 from tests.llm.calls import QUICK, make_call, make_gateway, make_input, run
 
 SAGE = DEMO_MODELS[0]
@@ -152,3 +154,13 @@ async def test_its_pace_is_a_setting_and_a_cancel_ends_it(idle_link: WorkerLink)
 
 def test_the_system_prompt_is_counted_and_not_repeated() -> None:
     assert "x" * 120 not in demo_answer(SAGE, LONG)
+
+
+def test_a_handover_is_told_item_by_item() -> None:
+    parts = sent(PLANTED, Mode.CHAT).parts
+    answered = demo_answer(SAGE, parts)
+    assert "planted-constraint-1; planted-constraint-2" in answered
+    assert "planted-question-1" in answered
+    assert f"({sum(len(p.text) for p in parts if p.origin is Origin.HANDOVER)} characters)" in answered
+    plain = demo_answer(SAGE, tuple(p for p in parts if p.origin is not Origin.HANDOVER))
+    assert "handover" not in plain.lower()
