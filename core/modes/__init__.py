@@ -16,6 +16,7 @@ RUNS: Mapping[str, Callable[[HandoverContext], Awaitable[None]]] = {
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
     drafting.KIND: drafting.draft_handover,
+    drafting.REVIEW_KIND: drafting.draft_review,
 }
 """What carries out a run, by its kind."""
 
@@ -28,5 +29,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     Mode.WORKFLOW.value: workflow.PROMPTS,
     cross_review.KIND: cross_review.PROMPTS,
     drafting.KIND: drafting.PROMPTS,
+    drafting.REVIEW_KIND: drafting.REVIEW_PROMPTS,
 }
 """The prompts that a run of a kind holds on to from its beginning."""
