@@ -1,4 +1,4 @@
-"""The AI input of drafting a handover: the source thread as data, what is pinned in it, the fields to fill (spec §9).
+"""The AI input of drafting a handover or a pre-adoption review: a thread as data, its pins, fields to fill (§6, §9).
 
 The turn of a drafting run is read differently from one that answers: `request` is the first message of a person in the
 thread, the window reaches to the end of the conversation, `spoken` holds all contributions of a Debate or Workflow, and
@@ -33,8 +33,11 @@ from core.prompts.render import render_task
 
 DRAFT_PROMPT = "handover.draft"
 REPAIR_PROMPT = "handover.repair"
+REVIEW_PROMPT = "adoption.review"
 PROMPT_NAMES = (DRAFT_PROMPT, REPAIR_PROMPT, FRAGMENTS_PROMPT, MODE_FRAGMENTS)
-"""The prompts that a drafting run works with."""
+"""The prompts that the drafting of a handover works with."""
+REVIEW_PROMPT_NAMES = (REVIEW_PROMPT, FRAGMENTS_PROMPT, MODE_FRAGMENTS)
+"""The prompts that the drafting of a pre-adoption review works with."""
 
 
 def build_handover_draft(
@@ -84,6 +87,39 @@ def build_pin_repair(
         prompts=(*first.prompts, prompt.ref),
         estimate_tokens=estimate_parts(parts),
     )
+
+
+def build_adoption_review(turn: Turn, prompts: PromptLibrary) -> AiInput:
+    """What the model that drafts a pre-adoption review is sent: the branch's conversation, nothing of its parent's.
+
+    What the branch inherited is told apart from its own; `spoken` holds the answers of its own runs only.
+    """
+    material = Material.of(prompts)
+    carried, caps = handover_part(turn, material)
+    parts, more, omissions = _source(turn, material, None)
+    called = "\n".join(text for text in (turn.thread.branch_name, turn.thread.branch_reason) if text)
+    name = [material.data(Origin.REQUEST, "branch_of", called)] if called else []
+    return compose(
+        turn,
+        prompts,
+        REVIEW_PROMPT,
+        data=[*name, *carried, *_with_beginning(turn, material, parts), *_pinned(turn.pins, material)],
+        files=False,
+        caps=(*caps, *more),
+        omissions=omissions,
+    )
+
+
+def _with_beginning(turn: Turn, material: Material, parts: list[InputPart]) -> list[InputPart]:
+    """The parts with a note where the branch's own begin; what was said in its own runs is its own."""
+    count = turn.conversation.inherited
+    seen = (*turn.window.recent, *([turn.window.first] if turn.window.first else []))
+    inherited = {entry.message.id for entry in seen if entry.position <= count}
+    if count and turn.request.id not in {entry.message.id for entry in seen}:
+        inherited.add(turn.request.id)
+    old = [place for place, part in enumerate(parts) if part.message_id in inherited]
+    begins = old[-1] + 1 if old else 0
+    return [*parts[:begins], material.note("branch_begins"), *parts[begins:]]
 
 
 def _pinned(pins: Sequence[Pin], material: Material) -> list[InputPart]:

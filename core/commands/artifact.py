@@ -79,8 +79,7 @@ async def save_answer(
         await do_add_version(session, artifact, new, clock=services.clock)
         await _do_record(session, services, actor, "save_artifact", artifact)
         await settle(session, actor.workspace_id, (event_key,), {"name": artifact.name})
-        kept = artifact.name
-    return kept
+        return artifact.name
 
 
 async def _do_record(

@@ -2,13 +2,17 @@
 
 from collections import defaultdict
 
+from core.ai_input.handover import Words
+from core.ai_input.material import Material
 from core.commands.services import Services, access_thread, can_see
 from core.domain.errors import Refusal
+from core.domain.handover import routes
 from core.domain.ids import ThreadId
 from core.domain.message import Entry
 from core.domain.policy import Action, Actor
-from core.domain.thread import TITLE_CHARS, Thread
+from core.domain.thread import TITLE_CHARS, Status, Thread
 from core.domain.view import (
+    AdoptionCardView,
     AnswerView,
     BranchHeaderView,
     ChannelItem,
@@ -18,13 +22,20 @@ from core.domain.view import (
     ThreadPage,
 )
 from core.files.charset import clean
+from core.store.adoption import adoptions_of
+from core.store.adoption_page import load_adoption_card
 from core.store.audit import do_audit, notices
+from core.store.carried import load_carried
+from core.store.database import Session
 from core.store.message import entry_at
 from core.store.page import hidden_name, load_branch_header, read_stretch, to_notice_view
 from core.store.thread import chain, conversations, do_rename, list_threads, thread_channels
 from core.store.workspace import channels_by_id
 
 PAGE_ENTRIES = 50
+
+ADOPTIONS = 10
+"""Requests shown at the end of a thread; `list_adoptions` has all."""
 
 PageItem = MessageView | AnswerView | BranchHeaderView | NoticeView
 
@@ -93,7 +104,12 @@ async def show_thread(
         header = (
             await load_branch_header(session, thread) if thread.parent_id and not stretch.earlier else None
         )
+        first_page = not stretch.earlier
+        words = Words(material=Material.of(services.prompts), locale=thread.locale)
+        carried = await load_carried(session, thread, words) if first_page else None
+        cards = [] if before else await _adoption_cards(session, thread)
     parent = above[-2] if len(above) > 1 else None
+    items = _with_notices(stretch.items, notes, header, first_page=first_page, next_page=next_page)
     return ThreadPage(
         thread_id=thread.id,
         title=thread.title,
@@ -107,12 +123,19 @@ async def show_thread(
         parent_id=thread.parent_id,
         parent_title=parent.title if parent else "",
         chain=tuple(each.title for each in above),
-        items=_with_notices(
-            stretch.items, notes, header, first_page=not stretch.earlier, next_page=next_page
-        ),
+        items=(*(each for each in carried or () if each), *items, *cards),
         earlier=stretch.earlier,
         can_rename=thread.owner_id == actor.person_id or actor.is_admin,
+        targets=routes(thread.mode, services.policy(actor.workspace)),
+        can_adopt=thread.parent_id is not None and thread.status is Status.ACTIVE,
     )
+
+
+async def _adoption_cards(session: Session, thread: Thread) -> list[AdoptionCardView]:
+    """The newest requests from a thread or into it, oldest first."""
+    newest = (await adoptions_of(session, thread.workspace_id, thread.id))[:ADOPTIONS]
+    found = [await load_adoption_card(session, thread.workspace_id, each.id) for each in reversed(newest)]
+    return [card for card in found if card]
 
 
 def last_answer(page: ThreadPage) -> AnswerView:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from typing import Any
 from core.domain.artifact import artifact_name, name_key
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, PersonId
+from core.domain.message import Message
 from core.domain.policy import Actor, Policy
 from core.domain.setup import Fields, Json
 from core.domain.thread import Status, Thread
@@ -19,6 +21,8 @@ EXPIRES_AFTER = timedelta(days=30)
 REASON_CHARS = 1_000
 TEXT_CHARS = 4_000
 """Each text of the review."""
+QUOTE_CHARS = 600
+"""Of a message that a plain review quotes."""
 
 
 class AdoptionStatus(StrEnum):
@@ -108,6 +112,58 @@ class ReviewTexts:
 
     def to_json(self) -> Json:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDraft:
+    """What the review begins with, before the requester edits it."""
+
+    texts: ReviewTexts
+    contradictions: tuple[str, ...] = ()
+    """Points on which the branch contradicts what it began from; left to people (spec §6, 8)."""
+    by_model: bool = False
+    """False for a plain one, made where no model drafted it."""
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "ReviewDraft":
+        """What `to_json` wrote."""
+        return cls(
+            texts=ReviewTexts.from_json(raw["texts"]),
+            contradictions=tuple(raw["contradictions"]),
+            by_model=raw["by_model"],
+        )
+
+    def to_json(self) -> Json:
+        return {
+            "texts": self.texts.to_json(),
+            "contradictions": list(self.contradictions),
+            "by_model": self.by_model,
+        }
+
+
+_LINK = re.compile(r"https?://[^\s<>\"')\]]+")
+
+
+def plain_review(branch: Thread, own: Sequence[Message]) -> ReviewDraft:
+    """A review without any model: how the branch's own messages began and ended, and the links and files they name."""
+    said = [message for message in own if not message.erased]
+    asked = [message for message in said if not message.is_answer]
+    answers = [message for message in said if message.is_answer]
+    links = [link.rstrip(".,;:!?。、") for message in said for link in _LINK.findall(message.text)]
+    files = [file.name for message in said for file in message.attachments]
+    about = (branch.branch_name, branch.branch_reason, _short(asked[0].text) if asked else "")
+    return ReviewDraft(
+        texts=ReviewTexts(
+            about="\n".join(text for text in about if text)[:TEXT_CHARS],
+            concluded=_short(answers[-1].text) if answers else "",
+            sources="\n".join(dict.fromkeys((*links, *files)))[:TEXT_CHARS],
+        )
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…"
 
 
 # --- artifacts ------------------------------------------------------------------------------------------------------

@@ -209,6 +209,10 @@ class ThreadPage:
     earlier: int
     """Messages before the first one shown; ask for an earlier page to see them."""
     can_rename: bool
+    targets: tuple[Mode, ...]
+    """Modes in which the work may go on by handover, as the workspace allows them."""
+    can_adopt: bool
+    """It is a branch whose result may be asked into its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,27 +1,21 @@
 """What drafting, delivery and adoption need of a run besides the turns of its speakers."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from core.ai_input.delivery import delivery
-from core.ai_input.handover import Words, content_of, cuts
+from core.ai_input.handover import Words
 from core.ai_input.material import Material
 from core.domain.adoption import AdoptionStatus
 from core.domain.codraft import DRAFT
 from core.domain.debate import PROBLEM_FRAMING
 from core.domain.drafting import HandoverDraft
-from core.domain.handover import Field, HandoverFields, sent_fields
-from core.domain.pin import Pin, PinKind
-from core.domain.thread import AWAITS_START, Mode, Thread
+from core.domain.handover import HandoverFields
+from core.domain.pin import Pin
+from core.domain.thread import Mode
 from core.domain.view import (
     AdoptionCardView,
-    Button,
-    ButtonAction,
-    DeliveryView,
-    HandoverHeaderView,
-    LinkItem,
-    ModelDelivery,
     PostView,
 )
 from core.engine.answering import Answering
@@ -32,11 +26,11 @@ from core.modes.context import Answer, Ask
 from core.ports import PostRef, Turn
 from core.store.adoption import do_keep_card, find_adoption
 from core.store.adoption_page import load_adoption_card
+from core.store.carried import delivery_view, load_carried
 from core.store.handover import do_keep_delivery, do_keep_draft, handover_into
 from core.store.pin import pins, pins_by_id
 from core.store.post import post_ref
 from core.store.receipt import receipts_of_run
-from core.store.thread import find_thread
 from core.store.turn import load_turn
 
 log = logging.getLogger(__name__)
@@ -106,20 +100,10 @@ class CarryingContext(Context):
 
         async def read() -> PostView:
             async with self._bench.store.reading() as session:
-                handover = await handover_into(session, self._run.workspace_id, self._thread.id)
-                source = (
-                    await find_thread(session, self._run.workspace_id, handover.source_thread_id)
-                    if handover
-                    else None
-                )
-                if handover is None or source is None:
-                    raise LookupError(f"thread {self._thread.id} came by no handover")
-                references = [
-                    pin.text
-                    for pin in await pins(session, self._run.workspace_id, source.id)
-                    if pin.kind is PinKind.REFERENCE
-                ]
-            return header_view(self._thread, source, handover.fields, references, self._words)
+                carried = await load_carried(session, self._thread, self._words)
+            if carried is None:
+                raise LookupError(f"thread {self._thread.id} came by no handover")
+            return carried[0]
 
         return await patiently(read)
 
@@ -261,41 +245,3 @@ class CarryingContext(Context):
             return card
 
         return await patiently(read)
-
-
-def header_view(
-    thread: Thread, source: Thread, stored: Mapping[str, Any], references: list[str], words: Words
-) -> HandoverHeaderView:
-    """What is carried into a thread, as its first post and its page show it."""
-    fields = HandoverFields.from_json(stored)
-    cut = cuts(fields, thread.mode, words)
-    headed = (Field.SUMMARY, Field.OPEN_QUESTIONS, Field.CONSTRAINTS)
-    waiting = AWAITS_START in thread.setup
-    return HandoverHeaderView(
-        thread_id=thread.id,
-        target=thread.mode,
-        source=LinkItem(label=source.title, thread_id=source.id, place=source.place),
-        source_mode=fields.source_mode,
-        summary=fields.summary,
-        open_questions=fields.open_questions,
-        constraints=fields.constraints,
-        more=tuple(
-            (field, content_of(fields, field))
-            for field in Field
-            if field not in headed and fields.holds(field)
-        ),
-        sent=sent_fields(thread.mode, fields),
-        caps=cut.caps,
-        left_out=cut.left_out,
-        links=tuple(LinkItem(label=each) for each in references),
-        buttons=(Button(action=ButtonAction.START, ref=thread.id),) if waiting else (),
-    )
-
-
-def delivery_view(thread: Thread, stored: Mapping[str, Any]) -> DeliveryView:
-    """The delivery line as it was found."""
-    return DeliveryView(
-        thread_id=thread.id,
-        target=thread.mode,
-        models=tuple(ModelDelivery.from_json(one) for one in stored["models"]),
-    )

@@ -23,6 +23,7 @@ _SENTENCE: Final = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
 _BREAK: Final = re.compile(r"、|, |; ")
 _LIMIT: Final = re.compile(r"\d|以内|まで|上限|at most|no more|must|budget|deadline", re.IGNORECASE)
 _SUM: Final = re.compile(r"(\d{1,9}) ?\+ ?(\d{1,9}) ?= ?(\d{1,10})")
+_LINK: Final = re.compile(r"https?://\S+")
 _LONG_SENTENCE: Final = 60
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -247,6 +248,20 @@ def _handover_draft(reading: Reading) -> dict[str, Any]:
     }
 
 
+def _adoption_review(reading: Reading) -> dict[str, Any]:
+    """How much the branch holds, its last answer, and the links in it."""
+    said = [f for f in reading.fences if f.what.startswith(("message of", "answer of", "answer ", "contrib"))]
+    answers = [f for f in said if not f.what.startswith("message of")]
+    about = reading.say("review_about", gist=_gist(reading.first("name of the branch")), count=len(said))
+    return {
+        "about": f"{reading.label()} {about}",
+        "concluded": _gist(answers[-1].content) if answers else "",
+        "next_steps": "",
+        "sources": "\n".join(dict.fromkeys(link for f in said for link in _LINK.findall(f.content))),
+        "contradictions": [],
+    }
+
+
 def _distinct(reading: Reading, pinned: str, more: list[str]) -> list[str]:
     """Pins of a kind to the letter, then the rest."""
     marked = reading.first(f"pinned {pinned}").removeprefix("- ").split("\n- ")
@@ -384,6 +399,7 @@ _WISHES: Final[tuple[tuple[set[str], Callable[[Reading], dict[str, Any]]], ...]]
     ({"text", "changes"}, _revision),
     ({"answers", "ranking"}, _verdict),
     ({"summary", "openQuestions"}, _handover_draft),
+    ({"about", "concluded"}, _adoption_review),
 )
 """What a schema with these properties asks for."""
 

@@ -27,9 +27,13 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
     drafting.KIND: drafting.draft_handover,
+<<<<<<< HEAD
     handing_over.OPEN: handing_over.open_target,
     adopting.CARD: adopting.show_card,
     adopting.CLOSED: adopting.show_closed,
+=======
+    drafting.REVIEW_KIND: drafting.draft_review,
+>>>>>>> main
 }
 """What carries out a run, by its kind."""
 
@@ -42,5 +46,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     Mode.WORKFLOW.value: workflow.PROMPTS,
     cross_review.KIND: cross_review.PROMPTS,
     drafting.KIND: drafting.PROMPTS,
+    drafting.REVIEW_KIND: drafting.REVIEW_PROMPTS,
 }
 """The prompts that a run of a kind holds on to from its beginning."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.ai_input.compare import ForcedDifference
+from core.domain.adoption import ReviewDraft
 from core.domain.drafting import HandoverDraft
 from core.domain.ids import MessageId, ReceiptId
 from core.domain.message import Cut
@@ -142,7 +143,7 @@ class RunContext(Protocol):
 
 
 class HandoverContext(RunContext, Protocol):
-    """What the drafting of a handover sees besides; steps within a workflow need none of it."""
+    """What drafting sees besides, of a handover or of a review; steps within a workflow need none of it."""
 
     async def pins(self) -> tuple[Pin, ...]:
         """What is pinned in the thread as it stands when this is first asked, oldest first."""
@@ -161,6 +162,7 @@ class HandoverContext(RunContext, Protocol):
         """Store what `finish` makes of the turn that `consult` reads as the draft of the handover this run is for."""
         ...
 
+<<<<<<< HEAD
 
 class AdoptionContext(RunContext, Protocol):
     """What showing an adoption needs besides."""
@@ -176,3 +178,8 @@ class AdoptionContext(RunContext, Protocol):
 
 class CarryingContext(HandoverContext, AdoptionContext, Protocol):
     """Everything that a run of any kind can ask for."""
+=======
+    async def keep_review(self, finish: Callable[[Turn], ReviewDraft]) -> None:
+        """Store what `finish` makes of the turn that `consult` reads as the review of the branch this run is for."""
+        ...
+>>>>>>> main

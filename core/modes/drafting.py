@@ -1,12 +1,19 @@
-"""Drafting a handover: a model fills the fields from the source thread, pins go in to the letter (spec §9)."""
+"""Drafting a handover or a pre-adoption review: a model fills the fields, pins go in to the letter (spec §6, §9)."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from core.ai_input.drafting import PROMPT_NAMES, build_handover_draft, build_pin_repair
+from core.ai_input.drafting import (
+    PROMPT_NAMES,
+    REVIEW_PROMPT_NAMES,
+    build_adoption_review,
+    build_handover_draft,
+    build_pin_repair,
+)
 from core.ai_input.material import words
 from core.ai_input.thread_order import said_in
+from core.domain.adoption import ReviewDraft, ReviewTexts, plain_review
 from core.domain.compare import CompareSetup
 from core.domain.debate import SYNTHESIS
 from core.domain.drafting import DraftOrigin, HandoverDraft, completed, draftable, extract
@@ -23,6 +30,10 @@ KIND = "handover_draft"
 DRAFT = "draft"
 PIN_REPAIR = "pin_repair"
 PROMPTS = PROMPT_NAMES
+
+REVIEW_KIND = "adoption_review"
+REVIEW = "review"
+REVIEW_PROMPTS = REVIEW_PROMPT_NAMES
 
 
 async def draft_handover(run: HandoverContext) -> None:
@@ -94,6 +105,27 @@ def draft_notes(draft: HandoverDraft) -> tuple[Phrase, ...]:
     elif draft.repaired:
         notes.append(Phrase(key="draft_note.repaired"))
     return tuple(notes)
+
+
+# --- the review of a branch -----------------------------------------------------------------------------------------
+
+
+async def draft_review(run: HandoverContext) -> None:
+    """Leave a review for the requester to edit, whatever happens: drafted by the run's model, or a plain one."""
+    drafted = await run.consult(Ask(step=REVIEW, model=run.model, line=None, build=build_adoption_review))
+    await run.keep_review(partial(finish_review, data=drafted.data))
+
+
+def finish_review(turn: Turn, *, data: Mapping[str, Any] | None) -> ReviewDraft:
+    """The review as the requester first sees it, from what the model gave (None when nothing came)."""
+    if data is None:
+        count = turn.conversation.inherited
+        own = [entry.message for entry in turn.window.recent if entry.position > count]
+        return plain_review(turn.thread, own)
+    texts = {name: value for name, value in data.items() if name != "contradictions"}
+    return ReviewDraft(
+        texts=ReviewTexts.from_json(texts), contradictions=tuple(data["contradictions"]), by_model=True
+    )
 
 
 # --- what an extract is made of -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.compare import CompareSetup
+from core.domain.handover import ROUTES
 from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
@@ -98,6 +99,8 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
         ButtonAction.REVEAL: thread.id if is_blind else None,
         ButtonAction.REVIEW: result if run.kind in REVIEWABLE else None,
         ButtonAction.SAVE: result,
+        ButtonAction.HAND_OVER: answer if ROUTES[thread.mode] and card.position is not None else None,
+        ButtonAction.PIN: answer,
         ButtonAction.SHOW_INPUT: receipt.id if receipt else None,
     }
     return tuple(Button(action=action, ref=ref) for action, ref in offers.items() if ref)
@@ -363,7 +366,10 @@ def _message_view(thread: Thread, entry: Entry, reader: Actor, *, edited: bool) 
         mine=mine,
         inherited=message.thread_id != thread.id,
         edited=edited,
-        buttons=(Button(action=ButtonAction.BRANCH, ref=message.id),),
+        buttons=(
+            Button(action=ButtonAction.BRANCH, ref=message.id),
+            Button(action=ButtonAction.PIN, ref=message.id),
+        ),
     )
 
 

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from core.ai_input.drafting import PROMPT_NAMES, build_handover_draft, build_pin_repair
+from core.ai_input.drafting import (
+    PROMPT_NAMES,
+    build_adoption_review,
+    build_handover_draft,
+    build_pin_repair,
+)
 from core.domain.compare import SUMMARY
 from core.domain.errors import Refusal
 from core.domain.ids import RunId
@@ -276,3 +281,49 @@ def test_the_repair_shows_the_draft_and_only_the_pins_that_it_left_out() -> None
     assert repair.estimate_tokens > first.estimate_tokens
     assert texts(repair, Origin.INSTRUCTION)[-1] == asked
     assert [ref.name for ref in repair.prompts][-1] == "handover.repair"
+
+
+# --- the review of a branch -----------------------------------------------------------------------------------------
+
+
+def branch(mode: Mode, stored: Sequence[Message], inherited: int, **changes: Any) -> Turn:
+    one = source(mode, stored, **changes)
+    thread = replace(one.thread, branch_name="planted-name", branch_reason="planted-reason", depth=1)
+    return replace(one, thread=thread, conversation=replace(one.conversation, inherited=inherited))
+
+
+def review(one: Turn) -> str:
+    return shown(build_adoption_review(one, PROMPTS))
+
+
+def test_what_a_branch_inherited_is_told_apart_from_its_own() -> None:
+    stored = [FIRST, answer(2, "planted-inherited"), message(3, "planted-own"), answer(4, "planted-result")]
+    text = review(branch(Mode.CHAT, stored, 2, pins=PINS))
+    begins = text.index("⟦note: the branch begins here")
+    for word in ("planted-name", "planted-reason", "planted-first-request", "planted-inherited"):
+        assert text.index(word) < begins
+    for word in ("planted-own", "planted-result", "Minami it is"):
+        assert text.index(word) > begins
+
+
+def test_a_branch_of_an_empty_conversation_is_its_own_from_the_first_message_on() -> None:
+    text = review(branch(Mode.CHAT, [FIRST, answer(2, "a")], 0))
+    assert text.index("⟦note: the branch begins here") < text.index("planted-first-request")
+
+
+def test_a_request_from_before_a_long_branch_is_no_part_of_it() -> None:
+    stored = [message(9, "notice", kind=AuthorKind.BOT), FIRST, *talk(60)[2:]]
+    text = review(branch(Mode.CHAT, stored, 2))
+    assert text.index("planted-first-request") < text.index("⟦note: the branch begins here")
+    assert text.index("word 60") > text.index("⟦note: the branch begins here")
+
+
+def test_contributions_of_a_branched_debate_are_its_own() -> None:
+    inherited = replace(answer(2, "planted-inherited"), run_id=RunId("old"))
+    own = said("positions:A", data=take("planted-stance", "planted-position"))
+    stored = [FIRST, inherited, replace(answer(3, "as people read it"), id=own.message_id)]
+    text = review(branch(Mode.DEBATE, stored, 2, spoken=[own], setup=DEBATE))
+    begins = text.index("⟦note: the branch begins here")
+    assert text.index("planted-topic") < begins
+    assert text.index("planted-inherited") < begins
+    assert text.index("planted-position") > begins

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from core.ai_input.structured import parse_output
+from core.domain.adoption import ReviewDraft, ReviewTexts
 from core.domain.drafting import DraftOrigin, HandoverDraft
 from core.domain.handover import HandoverFields, check, missing_pins
 from core.domain.message import Cut, Message
@@ -17,10 +18,10 @@ from core.domain.thread import Mode
 from core.i18n import LOCALES, phrase
 from core.llm.demo_modes import structured_answer
 from core.modes.context import Answer, Ask, HandoverContext
-from core.modes.drafting import draft_handover, draft_notes
+from core.modes.drafting import draft_handover, draft_notes, draft_review
 from core.ports import Turn
-from tests.ai_input.conversation import answer, message
-from tests.ai_input.test_drafting import ANSWERS, COMPARE, DEBATE, FIRST, PINS, source
+from tests.ai_input.conversation import answer, attachment, message
+from tests.ai_input.test_drafting import ANSWERS, COMPARE, DEBATE, FIRST, PINS, branch, source
 from tests.ai_input.voices import PROMPTS, said, take
 from tests.domain.test_handover import pin
 
@@ -45,6 +46,7 @@ class Run:
     sent: list[AiInput] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     kept: list[HandoverDraft] = field(default_factory=list)
+    reviews: list[ReviewDraft] = field(default_factory=list)
     model: str = "alpha"
     locale: str = "en"
 
@@ -69,6 +71,9 @@ class Run:
             failure="" if data else "model_failure.timeout",
             data=data,
         )
+
+    async def keep_review(self, finish: Callable[[Turn], ReviewDraft]) -> None:
+        self.reviews.append(finish(self.turn))
 
     async def keep_draft(self, finish: Callable[[Turn], HandoverDraft]) -> None:
         self.kept.append(finish(self.turn))
@@ -215,3 +220,57 @@ async def test_a_demo_model_drafts_within_the_schema_and_keeps_every_pin(mode: M
     assert draft.missed == ()
     assert "What would it cost?" in draft.fields.open_questions
     assert "Demo model" in draft.fields.summary
+
+
+# --- the review of a branch -----------------------------------------------------------------------------------------
+
+OWN = (
+    FIRST,
+    answer(2, "planted-inherited https://old.example"),
+    message(3, "And with  Minami? https://offer.example/1", attachments=[attachment(1, name="offer.pdf")]),
+    answer(4, "They accept.\nSee https://offer.example/1."),
+)
+
+
+async def reviewed(run: Run) -> ReviewDraft:
+    await draft_review(cast(HandoverContext, run))
+    assert len(run.reviews) == 1
+    return run.reviews[0]
+
+
+async def test_a_review_is_what_the_model_drafted() -> None:
+    data = {
+        "about": "a",
+        "concluded": "c",
+        "next_steps": "n",
+        "sources": "s",
+        "contradictions": ["Kita or Minami"],
+    }
+    draft = await reviewed(Run(turn=branch(Mode.CHAT, OWN, 2), script=[data]))
+    assert draft.texts == ReviewTexts(about="a", concluded="c", next_steps="n", sources="s")
+    assert (draft.contradictions, draft.by_model) == (("Kita or Minami",), True)
+    assert ReviewDraft.from_json(json.loads(json.dumps(draft.to_json()))) == draft
+
+
+async def test_a_review_without_a_model_quotes_the_branch_s_own_messages() -> None:
+    draft = await reviewed(Run(turn=branch(Mode.CHAT, OWN, 2), script=[None]))
+    assert draft.by_model is False
+    assert draft.texts.about.splitlines() == [
+        "planted-name",
+        "planted-reason",
+        "And with Minami? https://offer.example/1",
+    ]
+    assert draft.texts.concluded == "They accept. See https://offer.example/1."
+    assert "old.example" not in json.dumps(draft.to_json())
+    assert draft.texts.sources.splitlines() == ["https://offer.example/1", "offer.pdf"]
+
+
+async def test_a_demo_model_drafts_a_review_within_the_schema() -> None:
+    probe = Run(turn=branch(Mode.CHAT, OWN, 2), script=[None])
+    await reviewed(probe)
+    schema = probe.sent[0].output_schema
+    assert schema is not None
+    data = structured_answer("builder", probe.sent[0].parts, schema)
+    assert parse_output(json.dumps(data), schema) == data
+    assert "planted-name" in data["about"]
+    assert "They accept." in data["concluded"]
