@@ -37,7 +37,9 @@ def described(error: BaseException) -> str:
     while current is not None:
         name = type(current).__name__
         lines.append(f"{name}: {current}" if isinstance(current, PromptflowError) else name)
-        lines += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(current.__traceback__)]
+        lines += [
+            f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(current.__traceback__)
+        ]
         if isinstance(current, BaseExceptionGroup):
             lines += [described(inner) for inner in current.exceptions]
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)

@@ -33,13 +33,13 @@ from core.commands.console import PLATFORM, LocalChannels, set_up
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
 from core.commands.services import Services
-from core.commands.upkeep import apply_retention, pick_up_left_behind
+from core.commands.upkeep import apply_retention, close_run_out_requests, pick_up_left_behind
 from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
 from core.engine.bench import Bench
-from core.engine.execution import carry_out
 from core.engine.engine import Engine
+from core.engine.execution import carry_out
 from core.engine.metrics import EngineMetrics
 from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings
@@ -60,6 +60,7 @@ from core.store.workspace import external_id_of
 
 PICK_UP_EVERY_S = 10.0
 RETENTION_EVERY_S = 3600.0
+ADOPTIONS_EVERY_S = 600
 
 
 class SystemClock:
@@ -230,6 +231,7 @@ def _services(
     )
     engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
     engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))
+    engine.schedule("adoptions", ADOPTIONS_EVERY_S, lambda: close_run_out_requests(services))
     return services
 
 

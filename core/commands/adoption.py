@@ -1,7 +1,7 @@
 """Adoption: a branch's own content comes into its parent by request, review and approval only (spec §6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.commands.services import Services, access_thread, enqueue
 from core.domain.adoption import (
@@ -9,6 +9,7 @@ from core.domain.adoption import (
     AdoptionStatus,
     Conflict,
     Decided,
+    ReviewDraft,
     ReviewTexts,
     authorise_decision,
     authorise_withdrawal,
@@ -26,7 +27,9 @@ from core.domain.ids import RunId, ThreadId
 from core.domain.message import Message
 from core.domain.policy import Action, Actor
 from core.domain.thread import Thread
+from core.modes import PROMPTS
 from core.modes.adopting import CARD, CLOSED
+from core.modes.drafting import REVIEW_KIND
 from core.store.adoption import (
     Adoption,
     adoptions_of,
@@ -34,10 +37,12 @@ from core.store.adoption import (
     artifacts_of,
     content_hash,
     do_add_adoption,
+    do_add_review,
     do_append_messages,
     do_close,
     do_copy_version,
     find_adoption,
+    find_review,
     own_artifacts,
     own_messages,
     pending_under,
@@ -48,7 +53,7 @@ from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import find_messages
 from core.store.run import Run, do_add_run
-from core.store.thread import find_thread
+from core.store.thread import conversations, find_thread
 from core.store.workspace import person_name
 
 
@@ -63,6 +68,8 @@ class AdoptionReview:
     artifacts: int
     """Artifacts of the branch's own."""
     conflicts: tuple[Conflict, ...]
+    draft: ReviewDraft | None = None
+    """Where the texts begin; None while a model drafts them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +84,57 @@ class AdoptionRequest:
     """`choice` and `new_name` by the branch's artifact id, for every conflict."""
 
 
+async def begin_review(services: Services, actor: Actor, branch_id: str, *, event_key: str) -> str:
+    """Have the pre-adoption review of a branch drafted; returns its id.
+
+    Raises Refusal where no request could be made.
+    """
+    branch, parent = await _pair(services, actor, Action.REQUEST_ADOPTION, branch_id, None)
+    await _covered(services, branch, parent)
+    async with services.store.writing() as session:
+        earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if earlier is not None:
+            return str(earlier["review_id"])
+        review_id = services.clock.new_id()
+        await do_add_review(session, review_id, branch, actor.person_id, services.clock)
+        line = (await conversations(session, branch.workspace_id, branch.id))[0]
+        run = Run(
+            id=RunId(services.clock.new_id()),
+            workspace_id=actor.workspace_id,
+            thread_id=branch.id,
+            kind=REVIEW_KIND,
+            status="queued",
+            conversation_id=line.id,
+            request_id=None,
+            model=services.models.defaults.drafting,
+            prompts=services.prompts.refs(*PROMPTS[REVIEW_KIND]),
+            requested_by=actor.person_id,
+            failure=None,
+            created_at=services.clock.now(),
+            args={"review_id": review_id},
+        )
+        await do_add_run(session, run)
+        await settle(session, actor.workspace_id, (event_key,), {"review_id": review_id})
+    await enqueue(services, run)
+    return review_id
+
+
+async def show_review(services: Services, actor: Actor, review_id: str) -> AdoptionReview:
+    """The review with what a request would cover at this moment. Raises Refusal."""
+    async with services.store.reading() as session:
+        found = await find_review(session, actor.workspace_id, review_id)
+    if found is None:
+        raise Refusal("adopt_review_not_found")
+    branch_id, draft = found
+    return replace(await review_adoption(services, actor, branch_id), draft=draft)
+
+
 async def review_adoption(services: Services, actor: Actor, branch_id: str) -> AdoptionReview:
     """What a request would cover at this moment. Raises Refusal where none could be made."""
-    branch, parent = await _pair(services, actor, Action.READ, branch_id, None)
+    return await _covered(services, *await _pair(services, actor, Action.READ, branch_id, None))
+
+
+async def _covered(services: Services, branch: Thread, parent: Thread) -> AdoptionReview:
     async with services.store.reading() as session:
         ids = await own_messages(session, branch)
         own = [artifact for artifact, _ in await own_artifacts(session, branch)]

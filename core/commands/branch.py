@@ -17,6 +17,7 @@ from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
+from core.store.pin import do_copy_pins
 from core.store.run import OPEN, Run, do_add_run, find_run, open_runs
 from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
 
@@ -84,6 +85,9 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
             following = await entry_at(session, point.conversation.id, point.position + 1)
             until = following.message.created_at if following else services.clock.now()
             await do_copy_artifacts(
+                session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
+            )
+            await do_copy_pins(
                 session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
             )
         run = await _do_announce(session, services, actor, parent, new)

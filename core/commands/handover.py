@@ -30,7 +30,6 @@ from core.store.handover import (
 from core.store.message import do_add_message, find_message, first_of_person
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread
-from core.store.turn import DRAFTING
 
 STEP = "handover"
 """Step of the one message that holds a target's structure; it stands in no conversation."""
@@ -120,7 +119,7 @@ async def _do_draft(
         failure=None,
         created_at=services.clock.now(),
         args={
-            DRAFTING: handover.id,
+            "handover_id": handover.id,
             "target": handover.target_mode.value,
             **({"centre": handover.centre_id} if handover.centre_id else {}),
         },

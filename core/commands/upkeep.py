@@ -3,10 +3,12 @@
 import logging
 from datetime import datetime, timedelta
 
+from core.commands.adoption import do_expire
 from core.commands.services import Services, enqueue
 from core.domain.ids import WorkspaceId
 from core.domain.view import Phrase
 from core.engine.engine import RunState
+from core.store.adoption import run_out
 from core.store.erasure import do_blank_old_receipts
 from core.store.run import do_mark, left_behind
 from core.store.workspace import all_workspaces
@@ -64,3 +66,14 @@ async def _blanked(services: Services, workspace_id: WorkspaceId, before: dateti
     if count:
         log.info("blanked %d receipts past retention", count)
     return count
+
+
+async def close_run_out_requests(services: Services) -> None:
+    """Close adoption requests that nobody decided in time, and bring their cards up to date (spec §6)."""
+    async with services.store.reading() as session:
+        found = await run_out(session, services.clock.now(), BATCH)
+    for adoption in found:
+        async with services.store.writing() as session:
+            run = await do_expire(session, services, adoption)
+        if run is not None:
+            await enqueue(services, run)

@@ -1,13 +1,13 @@
 """What drafting, delivery and adoption need of a run besides the turns of its speakers."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from core.ai_input.delivery import delivery
 from core.ai_input.handover import Words
 from core.ai_input.material import Material
-from core.domain.adoption import AdoptionStatus
+from core.domain.adoption import AdoptionStatus, ReviewDraft
 from core.domain.codraft import DRAFT
 from core.domain.debate import PROBLEM_FRAMING
 from core.domain.drafting import HandoverDraft
@@ -24,9 +24,10 @@ from core.engine.context import Context
 from core.engine.serialiser import JsonValue
 from core.modes.context import Answer, Ask
 from core.ports import PostRef, Turn
-from core.store.adoption import do_keep_card, find_adoption
+from core.store.adoption import do_keep_card, do_keep_review, find_adoption
 from core.store.adoption_page import load_adoption_card
 from core.store.carried import delivery_view, load_carried
+from core.store.database import Session
 from core.store.handover import do_keep_delivery, do_keep_draft, handover_into
 from core.store.pin import pins, pins_by_id
 from core.store.post import post_ref
@@ -68,6 +69,22 @@ class CarryingContext(Context):
         return await self._told(await self._durable.step(f"ask:{ask.step}", act))
 
     async def keep_draft(self, finish: Callable[[Turn], HandoverDraft]) -> None:
+        async def keep(session: Session, turn: Turn) -> None:
+            handover_id = str(self._run.args["handover_id"])
+            await do_keep_draft(session, self._run.workspace_id, handover_id, finish(turn).to_json())
+
+        await self._keep("keep-draft", keep)
+
+    async def keep_review(self, finish: Callable[[Turn], ReviewDraft]) -> None:
+        async def keep(session: Session, turn: Turn) -> None:
+            review_id = str(self._run.args["review_id"])
+            await do_keep_review(session, self._run.workspace_id, review_id, finish(turn).to_json())
+
+        await self._keep("keep-review", keep)
+
+    async def _keep(self, step: str, keep: Callable[[Session, Turn], Awaitable[None]]) -> None:
+        """Store, once, something that is made of the thread as the drafting read it."""
+
         async def act() -> JsonValue:
             async def write() -> None:
                 async with self._bench.store.reading() as session:
@@ -81,16 +98,14 @@ class CarryingContext(Context):
                         vision=False,
                     )
                 if turn is None:
-                    raise LookupError(f"thread {self._thread.id} has nothing to hand over")
-                draft = finish(turn).to_json()
+                    raise LookupError(f"thread {self._thread.id} has nothing to draft from")
                 async with self._bench.store.writing() as session:
-                    handover_id = str(self._run.args["handover_id"])
-                    await do_keep_draft(session, self._run.workspace_id, handover_id, draft)
+                    await keep(session, turn)
 
             await patiently(write)
             return None
 
-        await self._durable.step("keep-draft", act)
+        await self._durable.step(step, act)
 
     # --- the target of a handover -----------------------------------------------------------------------------------
 

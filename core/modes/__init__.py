@@ -27,13 +27,10 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     cross_review.KIND: cross_review.cross_review,
     branching.KIND: branching.open_branch,
     drafting.KIND: drafting.draft_handover,
-<<<<<<< HEAD
+    drafting.REVIEW_KIND: drafting.draft_review,
     handing_over.OPEN: handing_over.open_target,
     adopting.CARD: adopting.show_card,
     adopting.CLOSED: adopting.show_closed,
-=======
-    drafting.REVIEW_KIND: drafting.draft_review,
->>>>>>> main
 }
 """What carries out a run, by its kind."""
 

@@ -162,7 +162,10 @@ class HandoverContext(RunContext, Protocol):
         """Store what `finish` makes of the turn that `consult` reads as the draft of the handover this run is for."""
         ...
 
-<<<<<<< HEAD
+    async def keep_review(self, finish: Callable[[Turn], ReviewDraft]) -> None:
+        """Store what `finish` makes of the turn that `consult` reads as the review of the branch this run is for."""
+        ...
+
 
 class AdoptionContext(RunContext, Protocol):
     """What showing an adoption needs besides."""
@@ -178,8 +181,3 @@ class AdoptionContext(RunContext, Protocol):
 
 class CarryingContext(HandoverContext, AdoptionContext, Protocol):
     """Everything that a run of any kind can ask for."""
-=======
-    async def keep_review(self, finish: Callable[[Turn], ReviewDraft]) -> None:
-        """Store what `finish` makes of the turn that `consult` reads as the review of the branch this run is for."""
-        ...
->>>>>>> main

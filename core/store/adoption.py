@@ -10,13 +10,14 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.adoption import AdoptionStatus, Moment, OwnArtifact, content_sha256, merged
+from core.domain.adoption import AdoptionStatus, Moment, OwnArtifact, ReviewDraft, content_sha256, merged
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.thread import Conversation, Status, Thread
 from core.ports import Clock
 from core.store.artifact import list_artifacts, versions
 from core.store.message import do_lock
 from core.store.tables import (
+    AdoptionReviewRow,
     AdoptionRow,
     ArtifactRow,
     ArtifactVersionRow,
@@ -412,3 +413,49 @@ async def do_copy_version(
         )
     )
     await session.flush()
+
+
+# --- reviews before a request ---------------------------------------------------------------------------------------
+
+
+async def do_add_review(
+    session: AsyncSession, review_id: str, branch: Thread, person_id: PersonId, clock: Clock
+) -> None:
+    """Hold a place for the review that is about to be drafted."""
+    session.add(
+        AdoptionReviewRow(
+            id=review_id,
+            workspace_id=branch.workspace_id,
+            branch_id=branch.id,
+            person_id=person_id,
+            draft=None,
+            created_at=clock.now(),
+        )
+    )
+    await session.flush()
+
+
+async def do_keep_review(
+    session: AsyncSession, workspace_id: WorkspaceId, review_id: str, draft: Mapping[str, Any]
+) -> None:
+    """Store what the drafting brought."""
+    await session.execute(
+        update(AdoptionReviewRow)
+        .where(AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id)
+        .values(draft=dict(draft))
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def find_review(
+    session: AsyncSession, workspace_id: WorkspaceId, review_id: str
+) -> tuple[ThreadId, ReviewDraft | None] | None:
+    """The branch of a review and, once it is drafted, the draft; None where there is no such review."""
+    row = await session.scalar(
+        select(AdoptionReviewRow).where(
+            AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id
+        )
+    )
+    if row is None:
+        return None
+    return ThreadId(row.branch_id), ReviewDraft.from_json(row.draft) if row.draft is not None else None

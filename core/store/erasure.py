@@ -13,12 +13,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import PersonId, ReceiptId, WorkspaceId
 from core.store.tables import (
+    AdoptionReviewRow,
+    AdoptionRow,
     ArtifactVersionRow,
     AttachmentRow,
     FileRow,
+    HandoverRow,
     MessageRow,
     NoticeRow,
     PersonRow,
+    PinRow,
     ReceiptPartRow,
     ReceiptRow,
     ThreadRow,
@@ -72,6 +76,7 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(text="", reason="", author_name=ERASED_NAME)
         .execution_options(**IN_BULK)
     )
+    await _do_blank_carried(session, workspace_id, person_id)
     await session.execute(
         update(PersonRow)
         .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
@@ -115,6 +120,36 @@ async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, pe
         select(NoticeRow).where(NoticeRow.workspace_id == workspace_id, NoticeRow.link_id.in_(theirs))
     ):
         notice.fields = {**notice.fields, "name": ERASED_NAME}
+
+
+async def _do_blank_carried(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
+    """Pins, handovers and adoptions: what the person wrote, edited or sent in them."""
+    for change in (
+        update(PinRow)
+        .where(PinRow.workspace_id == workspace_id, PinRow.author_id == person_id)
+        .values(text=ERASED_NAME, author_name=ERASED_NAME),
+        update(AdoptionRow)
+        .where(AdoptionRow.workspace_id == workspace_id, AdoptionRow.requested_by == person_id)
+        .values(reason=ERASED_NAME, review={}),
+        update(AdoptionRow)
+        .where(AdoptionRow.workspace_id == workspace_id, AdoptionRow.decided_by == person_id)
+        .values(decision_reason=ERASED_NAME),
+        update(AdoptionReviewRow)
+        .where(AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.person_id == person_id)
+        .values(draft=None),
+    ):
+        await session.execute(change.execution_options(**IN_BULK))
+    for handover in await session.scalars(
+        select(HandoverRow).where(
+            HandoverRow.workspace_id == workspace_id, HandoverRow.person_id == person_id
+        )
+    ):
+        handover.draft, handover.fields = _blanked(handover.draft), _kept_mode(handover.fields)
+
+
+def _kept_mode(fields: dict[str, Any]) -> dict[str, Any]:
+    """Blank fields of a handover that still say which mode they came from."""
+    return {name: value if name == "sourceMode" else _blanked(value) for name, value in fields.items()}
 
 
 async def do_blank_erased_parts(

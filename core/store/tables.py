@@ -387,6 +387,20 @@ class AdoptionRow(Row):
     )
 
 
+class AdoptionReviewRow(Row):
+    """What a model drafted for a person who is about to ask for an adoption."""
+
+    __tablename__ = "adoption_review"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    branch_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
+    person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    draft: Mapped[dict[str, Any] | None]
+    """None until it is drafted."""
+    created_at: Mapped[datetime]
+    __table_args__ = (Index(None, "branch_id"),)
+
+
 class RunRow(Row):
     __tablename__ = "run"
     id: Mapped[str] = mapped_column(Id, primary_key=True)

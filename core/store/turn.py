@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from core.domain.ids import MessageId, RunId
 from core.domain.message import Message
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Thread
+from core.modes import drafting
 from core.ports import Spoken, Turn, Window
 from core.store.handover import handover_into
 from core.store.message import (
@@ -28,8 +29,8 @@ from core.store.run import Run
 from core.store.tables import EntryRow, MessageRow
 from core.store.thread import conversations, find_thread
 
-DRAFTING = "handover_id"
-"""In the arguments of a run that drafts a handover."""
+DRAFTS = frozenset({drafting.KIND, drafting.REVIEW_KIND})
+"""Kinds of runs that read a thread up to its end."""
 
 MOST_SPOKEN = 200
 """More turns than any mode takes in one thread before it is refused as too large."""
@@ -53,7 +54,7 @@ async def load_turn(
     thread = await find_thread(session, run.workspace_id, run.thread_id)
     if thread is None:
         return None
-    if DRAFTING in run.args:
+    if run.kind in DRAFTS:
         return await _source_turn(
             session,
             run,

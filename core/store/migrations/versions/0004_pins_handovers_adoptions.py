@@ -57,6 +57,26 @@ def upgrade() -> None:
     )
 
     op.create_table(
+        "adoption_review",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("workspace_id", sa.String(length=36), nullable=False),
+        sa.Column("branch_id", sa.String(length=36), nullable=False),
+        sa.Column("person_id", sa.String(length=36), nullable=False),
+        sa.Column("draft", sa.JSON(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["branch_id"], ["thread.id"], name=op.f("fk_adoption_review_branch_id_thread")
+        ),
+        sa.ForeignKeyConstraint(
+            ["person_id"], ["person.id"], name=op.f("fk_adoption_review_person_id_person")
+        ),
+        sa.ForeignKeyConstraint(
+            ["workspace_id"], ["workspace.id"], name=op.f("fk_adoption_review_workspace_id_workspace")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_adoption_review")),
+    )
+    op.create_index(op.f("ix_adoption_review_branch_id"), "adoption_review", ["branch_id"], unique=False)
+    op.create_table(
         "handover",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("workspace_id", sa.String(length=36), nullable=False),
