@@ -6,12 +6,14 @@ from typing import Final, Literal
 
 import discord
 
+from bot import carried
+from bot.carried import CARRIED_WORDS
 from bot.discord import reply
 from bot.discord.card import Card, Menu, Option
 from bot.discord.channel import Channels, retitle
 from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
-from bot.discord.render import thread_name
+from bot.discord.render import plain_lines, thread_name
 from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.artifact import save_answer
 from core.commands.branch import BranchRequest, branch
@@ -58,6 +60,10 @@ class Actions:
         None where the thread itself shows what came of it.
         """
         rest = command.rest
+        if command.word in CARRIED_WORDS:
+            thread_id = await self.thread(actor, spot, command.word.value)
+            said = await carried.typed(self.services, actor, thread_id, command, f"discord:{key}")
+            return Card(content=plain_lines(said))
         acts: dict[Word, Callable[[], Awaitable[Card]]] = {
             Word.BRANCH: lambda: self.branch_here(actor, spot, command.position, rest, "", key=key),
             Word.RETRY: lambda: self.retry(actor, spot, rest or None, key=key),
@@ -135,6 +141,10 @@ class Actions:
                 fields["reviewers"] = ", ".join(started.reviewers)
             case ButtonAction.SAVE:
                 fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
+            case ButtonAction.START | ButtonAction.APPROVE | ButtonAction.WITHDRAW:
+                return Card(
+                    content=await carried.pressed(services, actor, ButtonAction(action), ref, event_key)
+                )
             case _:
                 return None
         return Card(content=text(actor.locale, f"answer.{action}", **fields))

@@ -17,7 +17,7 @@ MENTION: Final = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 SPOKEN: Final = (discord.MessageType.default, discord.MessageType.reply)
 """Kinds of message that a person wrote; the others are Discord's own notes."""
 
-ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
+ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS, Word.HANDOVER}
 """Words that have a command or a button here and are ordinary words in a message."""
 
 WITHOUT_ARGUMENTS: Final = (Word.STOP, Word.INPUT, Word.THREADS, Word.MODELS, Word.USAGE, Word.HELP)

@@ -5,18 +5,23 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from bot.carried import IN_THE_CONSOLE
 from bot.discord import limit
 from bot.discord.card import Card, LinkButton, PressButton, TextFile
 from bot.discord.limit import head, size
 from bot.discord.split import balanced, split
+from bot.outline import Outline, outline
 from core.domain.message import Cut
 from core.domain.thread import Place
 from core.domain.view import (
+    AdoptionCardView,
     AnswerState,
     AnswerView,
     BranchHeaderView,
     Button,
     ButtonAction,
+    DeliveryView,
+    HandoverHeaderView,
     NoticeView,
     PostView,
     Quote,
@@ -32,6 +37,8 @@ FOOTER: Final = 500
 """Units kept free for what stands below an answer."""
 NAME: Final = 80
 QUOTE: Final = 200
+ITEMS: Final = 10
+"""Lines of a list that a card shows."""
 
 
 def plain(words: str, longest: int = NAME) -> str:
@@ -40,6 +47,11 @@ def plain(words: str, longest: int = NAME) -> str:
     line = " ".join(shown.split())
     cut = line if size(line) <= longest else head(line, longest - 1) + "…"
     return LINE_START.sub(r"\\\1", MARKUP.sub(r"\\\1", cut))
+
+
+def plain_lines(words: str) -> str:
+    """Several lines that may hold what people typed, as one message."""
+    return head("\n".join(plain(line, QUOTE) for line in words.splitlines()), limit.CONTENT)
 
 
 def _invisible(character: str) -> bool:
@@ -72,6 +84,8 @@ def render(view: PostView, locale: str, *, guild: str) -> tuple[Card, ...]:
             return (_header(view, locale, guild),)
         case NoticeView():
             return (_notice(view, locale, guild),)
+        case HandoverHeaderView() | DeliveryView() | AdoptionCardView():
+            return (_outlined(outline(view, locale), locale, guild),)
         case _:
             assert_never(view)
 
@@ -79,7 +93,7 @@ def render(view: PostView, locale: str, *, guild: str) -> tuple[Card, ...]:
 def _unfinished(view: AnswerView, locale: str) -> Card:
     key = "discord.state_queued" if view.state is AnswerState.QUEUED else "discord.state_writing"
     footer = f"-# {text(locale, key, model=_model(view, locale))}"
-    buttons = tuple(press(b, locale) for b in view.buttons)
+    buttons = presses(view.buttons, locale)
     if not view.text.strip():
         return Card(content=footer, buttons=buttons)
     room = limit.CONTENT - FOOTER
@@ -91,7 +105,7 @@ def _unfinished(view: AnswerView, locale: str) -> Card:
 
 def _finished(view: AnswerView, locale: str) -> tuple[Card, ...]:
     footer = "\n".join(_footer(view, locale))
-    buttons = tuple(press(b, locale) for b in view.buttons)
+    buttons = presses(view.buttons, locale)
     body = view.text.strip("\n")
     if not body.strip():
         return (Card(content=head(footer, limit.CONTENT), buttons=buttons),)
@@ -150,6 +164,11 @@ def money(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"
 
 
+def presses(buttons: tuple[Button, ...], locale: str) -> tuple[PressButton, ...]:
+    """The buttons of a view that work on Discord."""
+    return tuple(press(one, locale) for one in buttons if one.action not in IN_THE_CONSOLE)
+
+
 def press(button: Button, locale: str) -> PressButton:
     """A button of a view as Discord shows it."""
     return PressButton(
@@ -178,6 +197,24 @@ def _header(view: BranchHeaderView, locale: str, guild: str) -> Card:
     back = LinkButton(label=text(locale, "discord.back_to_parent"), url=address(guild, view.parent_place))
     file = TextFile(name="transcript.md", text=view.transcript) if view.transcript else None
     return Card(content=head("\n".join(lines), limit.CONTENT), buttons=(back,), file=file)
+
+
+def _outlined(card: Outline, locale: str, guild: str) -> Card:
+    """A card of a handover or an adoption; what its lines cut stands whole in the file."""
+    lines = [f"{'⚠️ ' if card.alarm else ''}**{plain(card.title, QUOTE)}**"]
+    for label, words in card.lines:
+        shown = [plain(line, QUOTE) for line in words.splitlines() if line.strip()][:ITEMS]
+        head_of = f"**{plain(label)}:** " if label else ""
+        lines.append(head_of + (shown[0] if len(shown) == 1 else "".join(f"\n> {line}" for line in shown)))
+    lines += [_quote(quote) for quote in card.quotes]
+    pressed: list[PressButton | LinkButton] = [*presses(card.buttons, locale)]
+    pressed += [
+        LinkButton(label=text(locale, "discord.open_thread"), url=address(guild, one.place))
+        for one in card.links
+        if one.place and one.place.thread
+    ]
+    file = TextFile(name="card.md", text=card.document) if card.document else None
+    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=tuple(pressed), file=file)
 
 
 def _quote(quote: Quote) -> str:

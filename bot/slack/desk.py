@@ -5,8 +5,10 @@ Buttons, shortcuts, slash commands, forms and words after a mention all come her
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final
 
+from bot import carried
+from bot.carried import CARRIED_BUTTONS, CARRIED_WORDS
 from bot.slack.access import SlackAccess
 from bot.slack.block import actions, button, section
 from bot.slack.caller import Caller, place
@@ -67,12 +69,22 @@ class Desk:
             case Word.THREADS | Word.MODELS | Word.USAGE | Word.HELP:
                 return await self.look_up(caller, spot, command.word)
             case Word.BRANCH | Word.RETRY | Word.STOP | Word.INPUT | Word.RENAME:
-                thread = await thread_at(self._services, caller.actor, place(spot.channel, spot.thread))
-                if thread is None:
-                    raise Refusal("slack_not_in_thread", command=command.word.value)
-                return await self._in_thread(caller, spot, command, thread.id)
+                return await self._in_thread(
+                    caller, spot, command, await self._named(caller, spot, command.word)
+                )
+            case word if word in CARRIED_WORDS:
+                thread_id = await self._named(caller, spot, word)
+                said = await carried.typed(self._services, caller.actor, thread_id, command, spot.key)
+                return sentence(said)
             case _:
                 raise Refusal("unknown_command", command=command.word.value)
+
+    async def _named(self, caller: Caller, spot: Spot, word: Word) -> ThreadId:
+        """The thread in which a word was typed. Raises Refusal."""
+        thread = await thread_at(self._services, caller.actor, place(spot.channel, spot.thread))
+        if thread is None:
+            raise Refusal("slack_not_in_thread", command=word.value)
+        return thread.id
 
     async def _in_thread(
         self, caller: Caller, spot: Spot, command: TextCommand, thread_id: ThreadId
@@ -155,10 +167,10 @@ class Desk:
             case ButtonAction.SAVE:
                 name = await save_answer(self._services, caller.actor, ref, event_key=spot.key)
                 return i18n.text(caller.locale, "answer.save", name=name)
-            case ButtonAction.BRANCH | ButtonAction.OTHER_MODEL | ButtonAction.SHOW_INPUT:
-                raise ValueError(f"{action} opens a form")
+            case _ if action in CARRIED_BUTTONS:
+                return await carried.pressed(self._services, caller.actor, action, ref, spot.key)
             case _:
-                assert_never(action)
+                raise ValueError(f"{action} opens a form")
 
     async def fill(self, caller: Caller, spot: Spot, action: ButtonAction, ref: str) -> View:
         """The form that a button opens."""

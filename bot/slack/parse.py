@@ -226,7 +226,7 @@ def begins_with_another(text: str, bot: str) -> bool:
     return found is not None and found[1] == "@" and found[2] != bot
 
 
-ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
+ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS, Word.HANDOVER}
 """Words that have a form or a button here and are ordinary words in a message."""
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
+from bot.carried import IN_THE_CONSOLE
+from bot.outline import Outline, outline
 from bot.slack.block import Block, actions, button, context, link, markdown, option, section
 from bot.slack.files import OutgoingFile
 from bot.slack.markdown import defuse, escape, one_line, settled, shorten, split, to_mrkdwn, units
@@ -19,11 +21,14 @@ from core.domain.message import Cut
 from core.domain.receipt import Usage
 from core.domain.thread import Place
 from core.domain.view import (
+    AdoptionCardView,
     AnswerState,
     AnswerView,
     BranchHeaderView,
     Button,
     ButtonAction,
+    DeliveryView,
+    HandoverHeaderView,
     NoticeView,
     PostView,
 )
@@ -42,6 +47,8 @@ PLAIN: Final = 3_900
 """`chat.update` takes 4,000 characters of text (docs.slack.dev, chat.update)."""
 
 QUOTE: Final = 250
+ITEMS: Final = 10
+SECTION: Final = 2_900
 BUTTONS: Final = 5
 OVERFLOW: Final = 5
 """Options of one overflow menu; the buttons that do not fit a row go there."""
@@ -98,6 +105,8 @@ def render(view: PostView, around: Surroundings) -> Rendered:
             return _branch_header(view, around)
         case NoticeView():
             return Rendered(messages=(_notice(view, around),))
+        case HandoverHeaderView() | DeliveryView() | AdoptionCardView():
+            return _outlined(outline(view, around.locale), around)
         case _:
             assert_never(view)
 
@@ -212,6 +221,7 @@ def money(usd: float) -> str:
 
 
 def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
+    buttons = tuple(one for one in buttons if one.action not in IN_THE_CONSOLE)
     if not buttons:
         return []
     shown, more = (
@@ -266,6 +276,28 @@ def _branch_header(view: BranchHeaderView, around: Surroundings) -> Rendered:
     blocks.append(context(escape(held)))
     text = f"{escape(i18n.text(t, 'slack.branch'))}: {escape(name)}"
     return Rendered(messages=(SlackMessage(blocks=tuple(blocks), text=text),), file=file)
+
+
+def _outlined(card: Outline, around: Surroundings) -> Rendered:
+    """A card of a handover or an adoption; what its lines cut stands whole in the file."""
+    title = escape(one_line(card.title, QUOTE))
+    lines = [f"{':warning: ' if card.alarm else ''}*{title}*"]
+    for label, words in card.lines:
+        shown = [escape(one_line(line, QUOTE)) for line in words.splitlines() if line.strip()][:ITEMS]
+        head = f"*{escape(one_line(label, 100))}:* " if label else ""
+        lines.append(head + (shown[0] if len(shown) == 1 else "".join(f"\n> {line}" for line in shown)))
+    lines += [f"> *{escape(one_line(q.author, 60))}*: {escape(one_line(q.text, QUOTE))}" for q in card.quotes]
+    lines += [
+        link(address(around.url, one.place), i18n.text(around.locale, "slack.open_thread"))
+        for one in card.links
+        if one.place and one.place.thread
+    ]
+    blocks: list[Block] = [section(shorten(line, SECTION)) for line in lines]
+    blocks += _buttons(card.buttons, around.locale)
+    file = None
+    if card.document:
+        file = OutgoingFile(name="card.md", title=one_line(card.title, 200), data=card.document.encode())
+    return Rendered(messages=(SlackMessage(blocks=tuple(blocks), text=title),), file=file)
 
 
 def _notice(view: NoticeView, around: Surroundings) -> SlackMessage:
