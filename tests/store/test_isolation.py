@@ -13,27 +13,49 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError, NoResultFound
 
 import core.store
+from core.domain.adoption import AdoptionStatus, ReviewDraft, ReviewTexts
+from core.domain.errors import FailureKind, Refusal
 from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
+from core.domain.pin import Pin, PinKind
+from core.domain.policy import Policy
+from core.domain.thread import Mode, Status
 from core.ports import PostRef
+from core.store.adoption import Adoption, do_add_adoption, do_add_review, do_keep_review
 from core.store.artifact import NewVersion, do_save
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Store
+from core.store.handover import Handover, do_add_handover
 from core.store.high_water import do_raise_high_water
 from core.store.installation import Sealed, do_install
 from core.store.message import do_add_message, do_keep_file, find_message
+from core.store.pin import do_add_pin
 from core.store.post import do_remember_post
+from core.store.receipt import do_add_receipt
 from core.store.step import Step, do_begin_step, do_end_step
 from core.store.tables import Row
+from core.store.thread import do_add_thread
 from core.store.workspace import do_add_channel, do_add_workspace
 from tests.product import SteppingClock
-from tests.store.ground import Ground, a_line, prepare
+from tests.store.ground import Ground, a_branch, a_line, prepare
 
 Function = Callable[..., Awaitable[Any]]
 
 WITHOUT_WORKSPACE = {
     # What they are given was found with a workspace, and names it or stands in it.
+    "adoption.already_copied",
+    "adoption.artifacts_of",
+    "adoption.content_hash",
+    "adoption.do_add_adoption",
+    "adoption.do_add_review",
+    "adoption.do_append_messages",
+    "adoption.do_close",
+    "adoption.do_copy_version",
+    "adoption.own_artifacts",
+    "adoption.own_messages",
     "artifact.do_add_version",
+    "carried.load_carried",
+    "handover.do_add_handover",
     "message.entries_between",
     "message.entry_at",
     "message.latest_version",
@@ -54,6 +76,7 @@ WITHOUT_WORKSPACE = {
     "workspace.do_add_workspace",
     "workspace.find_workspace",
     # For schedules, the operator's own commands, and what belongs to an installation.
+    "adoption.run_out",
     "high_water.command_hash",
     "high_water.do_note_command_hash",
     "installation.all_installations",
@@ -71,7 +94,7 @@ OWN = {"workspace.external_id_of"}
 EMPTY_HERE = {"step.steps_said", "message.answer_of", "receipt.receipt_of_answer", "message.models_of_thread"}
 """Readers of answers, of which the victim has none."""
 
-NOTHING: tuple[Any, ...] = (None, [], {}, (), 0.0, False)
+NOTHING: tuple[Any, ...] = (None, "", [], {}, (), 0.0, False)
 
 
 def functions() -> Iterator[tuple[str, Function]]:
@@ -104,6 +127,9 @@ async def victim(store: Store) -> Victim:
     message = await ground.say("secret words")
     run = await ground.add_run(message)
     receipt = await ground.add_receipt(run, message)
+    malformed = replace(
+        receipt, id=ReceiptId(clock.new_id()), step="mended", failure=FailureKind.MALFORMED.value
+    )
     ref = PostRef(place=thread.place, ids=("post-1",))
     step = Step(run_id=run.id, step="answer", ordinal=1, model="alpha", line="main", status="running")
     new = NewVersion(text="secret draft", author=message.author, reason="secret reason")
@@ -119,6 +145,7 @@ async def victim(store: Store) -> Victim:
         await settle(session, workspace_id, ("event-1",), {"secret": "result"})
         await do_begin_step(session, workspace_id, step)
         await do_end_step(session, workspace_id, replace(step, status="done", receipt_id=receipt.id))
+        await do_add_receipt(session, workspace_id, malformed, ground.person_id)
         await do_remember_post(session, workspace_id, ref, thread_id=thread.id, run_id=run.id, step="answer")
         await do_install(session, workspace_id, details={}, sealed=sealed, installed_by="U1", now=clock.now())
         await do_raise_high_water(session, workspace_id, source="channel", mark="secret mark", clock=clock)
@@ -134,6 +161,7 @@ async def victim(store: Store) -> Victim:
         version = await do_save(session, workspace_id, thread.id, name="secret name", new=new, clock=clock)
         await do_add_message(session, workspace_id, spare)
         row = await find_message(session, workspace_id, spare.id)
+    carried = await carry(store, ground)
     later = clock.now() + timedelta(days=1)
     return Victim(
         ground,
@@ -153,6 +181,7 @@ async def victim(store: Store) -> Victim:
             "details": {},
             "external_id": message.external_id,
             "failure": None,
+            "expected_usd": 0.0,
             "fields": {},
             "installed_by": "U9",
             "key": "notice.branched",
@@ -173,6 +202,7 @@ async def victim(store: Store) -> Victim:
             "person_external_id": "U1",
             "person_id": ground.person_id,
             "place": thread.place,
+            "policy": Policy(budget_workspace_usd_month=0.1),
             "platform": "test",
             "receipt": replace(receipt, id=ReceiptId(clock.new_id()), step="forged"),
             "receipt_id": receipt.id,
@@ -194,18 +224,98 @@ async def victim(store: Store) -> Victim:
             "target": thread.id,
             "thread_id": thread.id,
             "title": "forged",
+            "turns": [replace(step, step="mended", receipt_id=receipt.id)],
             "until": later,
+            "version_id": version.id,
             "visibility": "public",
             # The same name means something else to these.
             "artifact.do_copy_artifacts.source": thread.id,
             "message.do_append.message_id": spare.id,
+            "receipt.check_budget.now": clock.now(),
             "post.find_post.external_id": "post-1",
             "step.do_begin_step.step": replace(step, step="forged"),
             "step.do_end_step.step": replace(step, status="failed"),
             "step.steps_said.before": RunId("ffffffff"),
             "workspace.find_person.external_id": "U1",
-        },
+        }
+        | carried,
     )
+
+
+async def carry(store: Store, ground: Ground) -> dict[str, Any]:
+    """A pin, handovers in every state, a review and a pending adoption of the victim, with their ids."""
+    clock, thread, workspace_id = ground.clock, ground.thread, ground.workspace_id
+    branch, target = a_branch(ground, thread), await ground.add_thread()
+    pin = Pin(
+        id=ground.id(),
+        root_id=(root := ground.id()),
+        kind=PinKind.DECISION,
+        text="secret decision",
+        message_id=None,
+        author="Aki",
+        created_at=clock.now(),
+    )
+    drafting = Handover(
+        id=ground.id(),
+        workspace_id=workspace_id,
+        source_thread_id=thread.id,
+        target_thread_id=None,
+        target_mode=Mode.CHAT,
+        status="drafting",
+        centre_id=None,
+        draft={},
+        fields={"summary": "secret summary"},
+        person_id=ground.person_id,
+        created_at=clock.now(),
+    )
+    draft = replace(drafting, id=ground.id(), status="draft")
+    sent = replace(drafting, id=ground.id(), status="sent", target_thread_id=target.id)
+    adoption = Adoption(
+        id=ground.id(),
+        workspace_id=workspace_id,
+        branch_id=branch.id,
+        parent_id=thread.id,
+        top_id=thread.id,
+        status=AdoptionStatus.PENDING,
+        requested_by=ground.person_id,
+        reason="secret reason",
+        review=ReviewTexts(about="secret texts").to_json(),
+        messages={},
+        artifacts=[],
+        created_at=clock.now(),
+        expires_at=clock.now(),
+    )
+    review_id = ground.id()
+    async with store.writing() as session:
+        await do_add_pin(session, workspace_id, thread.id, pin, ground.person_id)
+        for handover in (drafting, draft, sent):
+            await do_add_handover(session, handover)
+        await do_add_thread(session, branch)
+        await do_add_adoption(session, adoption)
+        await do_add_review(session, review_id, branch, ground.person_id, clock)
+        reviewed = ReviewDraft(texts=ReviewTexts(about="secret review"))
+        await do_keep_review(session, workspace_id, review_id, reviewed.to_json())
+    return {
+        "adoption_id": adoption.id,
+        "author_id": ground.person_id,
+        "draft": {"fields": {}},
+        "found": {"forged": "delivery"},
+        "handover_id": sent.id,
+        "ids": [pin.id],
+        "pin": replace(pin, id=ground.id(), text="forged"),
+        "pin_id": pin.id,
+        "removed": True,
+        "review_id": review_id,
+        "root_id": root,
+        "target_id": target.id,
+        "top_id": thread.id,
+        "adoption.do_set_status.status": Status.ADOPTED,
+        "handover.do_edit_fields.handover_id": draft.id,
+        "handover.do_keep_draft.handover_id": drafting.id,
+        "handover.do_send.handover_id": draft.id,
+        "pin.do_copy_pins.source": thread.id,
+        "pin.do_end_pin.by": ground.person_id,
+    }
 
 
 def arguments(name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -269,7 +379,11 @@ async def test_the_same_ids_find_something_in_their_own_workspace(sqlite_store: 
         if writes(name):
             continue
         async with sqlite_store.reading() as session:
-            result = await function(session, target.ground.workspace_id, **arguments(name, target.values))
+            try:
+                result = await function(session, target.ground.workspace_id, **arguments(name, target.values))
+            except Refusal as refusal:
+                # A budget is found to be spent.
+                result = refusal
         assert result not in NOTHING or name in EMPTY_HERE, name
 
 
