@@ -20,7 +20,7 @@ MAY_CATCH_EVERYTHING = {
     "bot/discord/intake.py": "a message ends; whoever mentioned us is told, and it is recorded",
     "bot/discord/interaction.py": "an interaction ends; it is answered and recorded",
     "bot/slack/app.py": "a request ends; the person is told and it is recorded",
-    "core/engine/context.py": "a run ends: people are told, then it is raised on",
+    "core/engine/execution.py": "a run ends: people are told, then it is raised on",
     "core/engine/engine.py": "a run ends and is counted; a turn of a loop ends and the loop goes on",
     "core/engine/sweeps.py": "a sweep ends; it comes round again",
     "core/llm/link.py": "a worker process ends; the next one is started",

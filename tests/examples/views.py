@@ -553,6 +553,8 @@ PAGES: Final[dict[str, ThreadPage]] = {
         items=tuple(ITEMS.values()),
         earlier=0,
         can_rename=True,
+        targets=tuple(Mode),
+        can_adopt=False,
     ),
     "branch": ThreadPage(
         thread_id=thread_id(7),
@@ -575,6 +577,8 @@ PAGES: Final[dict[str, ThreadPage]] = {
         items=(HEADERS["branch_header"], MESSAGES["message_inherited"], ANSWERS["answer_done"]),
         earlier=120,
         can_rename=False,
+        targets=(),
+        can_adopt=True,
     ),
     "empty": ThreadPage(
         thread_id=thread_id(8),
@@ -592,6 +596,8 @@ PAGES: Final[dict[str, ThreadPage]] = {
         items=(),
         earlier=0,
         can_rename=True,
+        targets=tuple(Mode),
+        can_adopt=False,
     ),
 }
 
