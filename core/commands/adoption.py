@@ -7,6 +7,7 @@ from core.commands.services import Services, access_thread, enqueue
 from core.domain.adoption import (
     EXPIRES_AFTER,
     AdoptionStatus,
+    Choice,
     Conflict,
     Decided,
     ReviewDraft,
@@ -22,6 +23,7 @@ from core.domain.adoption import (
     reject_reason,
     request_reason,
 )
+from core.domain.artifact import name_key
 from core.domain.errors import Refusal
 from core.domain.ids import RunId, ThreadId
 from core.domain.message import Message
@@ -47,7 +49,7 @@ from core.store.adoption import (
     own_messages,
     pending_under,
 )
-from core.store.artifact import do_add_artifact, find_artifact, find_version
+from core.store.artifact import do_add_artifact, find_version, list_artifacts
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
@@ -82,6 +84,17 @@ class AdoptionRequest:
     """`about`, `concluded`, `next_steps`, `sources` as the requester edited them."""
     choices: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """`choice` and `new_name` by the branch's artifact id, for every conflict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptionChanges:
+    """What a request would bring, or has brought, into the parent."""
+
+    adoption: Adoption
+    branch: Thread
+    parent: Thread
+    messages: Mapping[str, tuple[Message, ...]]
+    """By line, in order."""
 
 
 async def begin_review(services: Services, actor: Actor, branch_id: str, *, event_key: str) -> str:
@@ -126,6 +139,7 @@ async def show_review(services: Services, actor: Actor, review_id: str) -> Adopt
     if found is None:
         raise Refusal("adopt_review_not_found")
     branch_id, draft = found
+    await access_thread(services, actor, Action.READ, branch_id, unknown="adopt_review_not_found")
     return replace(await review_adoption(services, actor, branch_id), draft=draft)
 
 
@@ -363,27 +377,29 @@ async def _do_artifacts(
     session: Session, services: Services, adoption: Adoption, branch: Thread, parent: Thread
 ) -> None:
     """Bring the covered versions in by the choices made. Raises Refusal for a conflict that came since."""
-    theirs = await artifacts_of(session, parent)
-    covered = {one["artifact_id"]: one for one in adoption.artifacts}
-    own = [a for a, _ in await own_artifacts(session, branch) if a.artifact_id in covered]
-    for conflict in conflicts(own, theirs):
-        if covered[conflict.branch_artifact]["decided"] is None:
-            raise Refusal("adopt_new_conflict", name=conflict.name)
+    kinds = {a.id: a.kind for a, _ in await list_artifacts(session, branch.workspace_id, branch.id)}
+    theirs = {
+        name_key(a.name): (a, newest)
+        for a, newest in await list_artifacts(session, parent.workspace_id, parent.id)
+    }
     for one in adoption.artifacts:
         version = await find_version(session, adoption.workspace_id, one["version_id"])
         decided = Decided.from_json(one["decided"]) if one["decided"] else None
         if version is None or await already_copied(session, parent, version.id):
             continue
-        if decided is not None and decided.choice == "keep_parent":
+        if decided is not None and decided.choice is Choice.KEEP_PARENT:
             continue
         name = decided.new_name if decided and decided.new_name else one["name"]
-        artifact = await find_artifact(session, adoption.workspace_id, parent.id, name)
-        if artifact is not None and decided is None:
-            # The same text under the same name: the parent has it already.
+        artifact, newest = theirs.get(name_key(name), (None, None))
+        if newest is not None and (decided is None or decided.new_name):
+            # The request knew of no such name in the parent, or of the same text under it.
+            if newest.sha256 != version.sha256:
+                raise Refusal("adopt_new_conflict", name=name)
             continue
         if artifact is None:
+            kind = kinds[version.artifact_id]
             artifact = await do_add_artifact(
-                session, adoption.workspace_id, parent.id, name=name, kind="text", clock=services.clock
+                session, adoption.workspace_id, parent.id, name=name, kind=kind, clock=services.clock
             )
         if artifact is not None:
             await do_copy_version(session, artifact, version, branch, clock=services.clock)
@@ -499,7 +515,13 @@ async def expire_under(session: Session, services: Services, branch: Thread) -> 
 
 
 async def do_expire(session: Session, services: Services, adoption: Adoption) -> Run | None:
-    """Close a request that nobody decided in time; returns the run that brings its card up to date."""
+    """Close a request that nobody decided in time; returns the run that brings its card up to date.
+
+    None when it was closed meanwhile.
+    """
+    held = await find_adoption(session, adoption.workspace_id, adoption.id, lock=True)
+    if held is None or held.status is not AdoptionStatus.PENDING:
+        return None
     branch = await find_thread(session, adoption.workspace_id, adoption.branch_id)
     parent = await find_thread(session, adoption.workspace_id, adoption.parent_id)
     if branch is None or parent is None:
@@ -507,6 +529,17 @@ async def do_expire(session: Session, services: Services, adoption: Adoption) ->
     return await _do_close(
         session, services, None, adoption, AdoptionStatus.EXPIRED, branch, parent, reason=""
     )
+
+
+async def show_changes(services: Services, actor: Actor, adoption_id: str) -> AdoptionChanges:
+    """What a request covers, to the message, whatever became of it. Raises Refusal."""
+    adoption, branch, parent = await _access(services, actor, Action.READ, adoption_id)
+    async with services.store.reading() as session:
+        messages = {
+            line: tuple(await find_messages(session, adoption.workspace_id, each))
+            for line, each in adoption.messages.items()
+        }
+    return AdoptionChanges(adoption=adoption, branch=branch, parent=parent, messages=messages)
 
 
 async def list_adoptions(services: Services, actor: Actor, thread_id: str) -> tuple[Adoption, ...]:

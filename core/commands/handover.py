@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.ai_input.handover import Words, declared_inputs, premises, prior_context
+from core.ai_input.handover import Words, content_of, declared_inputs, premises, prior_context
 from core.ai_input.material import Material
-from core.commands.opening import Opening, open_mode
+from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, say
-from core.commands.services import Services, access_thread, enqueue
+from core.commands.services import Services, access_thread, enqueue, stands_in
 from core.domain.errors import Refusal
-from core.domain.handover import HandoverFields, check, check_route, read_target
+from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Policy
 from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
+from core.domain.view import EstimateView
 from core.modes import PROMPTS
 from core.modes.handing_over import DRAFT, OPEN
 from core.store.audit import do_audit, do_notice
@@ -97,7 +98,8 @@ async def begin_handover(
 
 async def _check_centre(session: Session, source: Thread, centre: str) -> None:
     row = await find_message(session, source.workspace_id, centre)
-    if row is None or row.run_id is None or source.mode is not Mode.COMPARE:
+    is_answer = row is not None and row.run_id is not None and await stands_in(session, source, row)
+    if not is_answer or source.mode is not Mode.COMPARE:
         raise Refusal("answer_not_found")
 
 
@@ -177,23 +179,41 @@ async def send_handover(services: Services, actor: Actor, sending: Sending, *, e
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
-            return await _found(session, actor, earlier["thread_id"])
-        thread = _target(services, actor, source, opening, given, start, fields)
-        run = await _do_create(session, services, actor, source, thread, opening, fields)
-        if not await do_send(
-            session,
-            actor.workspace_id,
-            handover.id,
-            target_id=thread.id,
-            fields=fields.to_json(),
-            now=services.clock.now(),
-        ):
-            raise _closed(handover)
-        await settle(session, actor.workspace_id, (event_key,), {"thread_id": thread.id})
-    await enqueue(services, run)
+            thread, run = await _found(session, actor, earlier["thread_id"]), None
+        else:
+            thread = _target(services, actor, source, opening, given, start, fields)
+            run = await _do_create(session, services, actor, source, thread, opening, fields)
+            if not await do_send(
+                session,
+                actor.workspace_id,
+                handover.id,
+                target_id=thread.id,
+                fields=fields.to_json(),
+                now=services.clock.now(),
+            ):
+                raise _closed(handover)
+            await settle(session, actor.workspace_id, (event_key,), {"thread_id": thread.id})
+    if run is not None:
+        await enqueue(services, run)
     if start:
+        # Again too when the same form comes twice: the first time may have ended before this was said.
         await _start(services, actor, thread, start, event_key=f"{event_key}:start")
     return thread
+
+
+async def estimate_handover(services: Services, actor: Actor, sending: Sending) -> EstimateView:
+    """What the target's first run is expected to cost, now or once it is started. Raises Refusal as sending does."""
+    handover = await show_handover(services, actor, sending.handover_id)
+    source = await access_thread(services, actor, Action.HAND_OVER, handover.source_thread_id)
+    policy, target = services.policy(actor.workspace), handover.target_mode
+    check_route(source.mode, target, policy)
+    fields = HandoverFields.from_json(sending.fields)
+    check(fields, target)
+    given = _given(services, source, target, fields, sending.setup)
+    seen = replace(sending, estimate_seen=True)
+    opening = _opening(services, policy, target, given, sending.start.strip(), fields, seen)
+    carried = "\n".join(content_of(fields, each) for each in sent_fields(target, fields))
+    return estimate(services, opening, f"{sending.start}\n{carried}")
 
 
 def _given(

@@ -1,6 +1,6 @@
 """Pins: mark a message or typed text as constraint, decision, open question or reference (spec §2)."""
 
-from core.commands.services import Services, access_thread
+from core.commands.services import Services, access_thread, stands_in
 from core.domain.errors import Refusal
 from core.domain.ids import PersonId, ThreadId
 from core.domain.pin import MOST_PINS, Pin, PinKind, pin_text
@@ -35,8 +35,9 @@ async def pin(
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
             return str(earlier["pin_id"])
-        if message_id is not None and not text.strip():
-            text = await _text_of(session, thread, message_id)
+        if message_id is not None:
+            marked = await _text_of(session, thread, message_id)
+            text = text if text.strip() else marked
         if len(await pins(session, actor.workspace_id, thread.id)) >= MOST_PINS:
             raise Refusal("too_many_pins", limit=MOST_PINS)
         new = _new(services, actor, wanted, pin_text(clean(text)), message_id)
@@ -47,8 +48,9 @@ async def pin(
 
 
 async def _text_of(session: Session, thread: Thread, message_id: str) -> str:
+    """The text of a message that stands in the thread or was said there. Raises Refusal."""
     row = await find_message(session, thread.workspace_id, message_id)
-    if row is None:
+    if row is None or not await stands_in(session, thread, row):
         raise Refusal("message_not_found")
     return row.text
 

@@ -14,7 +14,7 @@ from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
 from core.ports import ChannelAccess, Clock
 from core.prompts.registry import PromptLibrary
-from core.store.database import Store
+from core.store.database import Session, Store
 from core.store.message import find_message, position_in
 from core.store.run import Run
 from core.store.tables import MessageRow
@@ -77,13 +77,18 @@ async def access_answer(
     thread = await access_thread(
         services, actor, action, thread_id or answer.thread_id, unknown="answer_not_found"
     )
-    if thread.id != answer.thread_id:
-        async with services.store.reading() as session:
-            lines = await conversations(session, thread.workspace_id, thread.id)
-            stands = [await position_in(session, line.id, MessageId(answer.id)) for line in lines]
-        if not any(stands):
+    async with services.store.reading() as session:
+        if not await stands_in(session, thread, answer):
             raise Refusal("answer_not_found")
     return thread, answer
+
+
+async def stands_in(session: Session, thread: Thread, message: MessageRow) -> bool:
+    """Whether a message belongs to a thread: said in it, or inherited or adopted by one of its conversations."""
+    if message.thread_id == thread.id:
+        return True
+    lines = await conversations(session, thread.workspace_id, thread.id)
+    return any([await position_in(session, line.id, MessageId(message.id)) for line in lines])
 
 
 async def enqueue(services: Services, run: Run) -> None:

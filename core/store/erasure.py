@@ -6,37 +6,31 @@ still hold together; texts, names and files go, in every copy.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, null, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import PersonId, ReceiptId, WorkspaceId
+from core.store.carried_erasure import ERASED_NAME, IN_BULK, blanked_setup, do_blank_carried
 from core.store.tables import (
-    AdoptionReviewRow,
-    AdoptionRow,
     ArtifactVersionRow,
     AttachmentRow,
     FileRow,
-    HandoverRow,
     MessageRow,
     NoticeRow,
     PersonRow,
-    PinRow,
     ReceiptPartRow,
     ReceiptRow,
     ThreadRow,
 )
 
-ERASED_NAME = "—"
 ERASED_FILE = "erased"
 """Stands as the problem of a file whose content was erased."""
 
-TYPED_IN = frozenset({"topic", "background", "task", "inputs", "prior_context"})
-"""Fields of a thread's setup that hold what a person wrote."""
+NAMES = ("name", "branch", "title")
+"""Fields of notices that name a thread."""
 
 BLANKED_AT_ONCE = 500
-IN_BULK = {"synchronize_session": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +47,12 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
     written = select(MessageRow.id).where(
         MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id
     )
+    texts = await _texts(session, workspace_id, person_id)
     # Messages first: a call that ends meanwhile waits for these rows and then blanks its own receipt.
     messages = await session.execute(
         update(MessageRow)
         .where(MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id)
-        .values(text="", author_name=ERASED_NAME, erased=True)
+        .values(text="", data=null(), author_name=ERASED_NAME, erased=True)
         .execution_options(**IN_BULK)
     )
     receipts = await _do_blank_receipts(session, workspace_id, written)
@@ -76,7 +71,7 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(text="", reason="", author_name=ERASED_NAME)
         .execution_options(**IN_BULK)
     )
-    await _do_blank_carried(session, workspace_id, person_id)
+    await do_blank_carried(session, workspace_id, person_id, texts)
     await session.execute(
         update(PersonRow)
         .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
@@ -84,6 +79,19 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .execution_options(**IN_BULK)
     )
     return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
+
+
+async def _texts(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> list[str]:
+    """What the person's messages and titles say, by which it is known where others repeat it."""
+    said = await session.scalars(
+        select(MessageRow.text).where(
+            MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id
+        )
+    )
+    titles = await session.scalars(
+        select(ThreadRow.title).where(ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id)
+    )
+    return [*said, *titles]
 
 
 async def _do_blank_setups(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
@@ -97,59 +105,28 @@ async def _do_blank_setups(session: AsyncSession, workspace_id: WorkspaceId, per
     for thread in await session.scalars(
         select(ThreadRow).where(ThreadRow.workspace_id == workspace_id, ThreadRow.top_id.in_(begun))
     ):
-        thread.setup = {
-            name: _blanked(value) if name in TYPED_IN else value for name, value in thread.setup.items()
-        }
-
-
-def _blanked(value: Any) -> Any:
-    """The same shape without what was written in it, so that the thread's mode can still read its setup."""
-    if isinstance(value, str):
-        return ERASED_NAME if value else ""
-    if isinstance(value, list):
-        return [_blanked(item) for item in value]
-    return {key: _blanked(item) for key, item in value.items()} if isinstance(value, dict) else value
+        thread.setup = blanked_setup(thread.setup)
 
 
 async def _do_blank_notices(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
-    """A parent's line about a branch holds the name that the person gave it."""
+    """Lines about a branch, an adoption of it or a handover hold the name or title that the person gave."""
     theirs = select(ThreadRow.id).where(
         ThreadRow.workspace_id == workspace_id, ThreadRow.owner_id == person_id
     )
+    # A branch has a line about its own adoption too, which leads to its parent.
+    below = (
+        select(NoticeRow.id)
+        .join(ThreadRow, ThreadRow.id == NoticeRow.thread_id)
+        .where(ThreadRow.owner_id == person_id, ThreadRow.parent_id == NoticeRow.link_id)
+    )
     for notice in await session.scalars(
-        select(NoticeRow).where(NoticeRow.workspace_id == workspace_id, NoticeRow.link_id.in_(theirs))
-    ):
-        notice.fields = {**notice.fields, "name": ERASED_NAME}
-
-
-async def _do_blank_carried(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
-    """Pins, handovers and adoptions: what the person wrote, edited or sent in them."""
-    for change in (
-        update(PinRow)
-        .where(PinRow.workspace_id == workspace_id, PinRow.author_id == person_id)
-        .values(text=ERASED_NAME, author_name=ERASED_NAME),
-        update(AdoptionRow)
-        .where(AdoptionRow.workspace_id == workspace_id, AdoptionRow.requested_by == person_id)
-        .values(reason=ERASED_NAME, review={}),
-        update(AdoptionRow)
-        .where(AdoptionRow.workspace_id == workspace_id, AdoptionRow.decided_by == person_id)
-        .values(decision_reason=ERASED_NAME),
-        update(AdoptionReviewRow)
-        .where(AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.person_id == person_id)
-        .values(draft=None),
-    ):
-        await session.execute(change.execution_options(**IN_BULK))
-    for handover in await session.scalars(
-        select(HandoverRow).where(
-            HandoverRow.workspace_id == workspace_id, HandoverRow.person_id == person_id
+        select(NoticeRow).where(
+            NoticeRow.workspace_id == workspace_id,
+            NoticeRow.link_id.in_(theirs) | NoticeRow.id.in_(below),
         )
     ):
-        handover.draft, handover.fields = _blanked(handover.draft), _kept_mode(handover.fields)
-
-
-def _kept_mode(fields: dict[str, Any]) -> dict[str, Any]:
-    """Blank fields of a handover that still say which mode they came from."""
-    return {name: value if name == "sourceMode" else _blanked(value) for name, value in fields.items()}
+        named = {each: ERASED_NAME for each in NAMES if each in notice.fields}
+        notice.fields = {**notice.fields, **named}
 
 
 async def do_blank_erased_parts(

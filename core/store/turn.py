@@ -1,8 +1,7 @@
 """What one turn of a speaker needs, read in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,7 +11,7 @@ from core.domain.message import Message
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Thread
 from core.modes import drafting
 from core.ports import Spoken, Turn, Window
-from core.store.handover import handover_into
+from core.store.handover import Handover, handover_into
 from core.store.message import (
     entries_between,
     entry_at,
@@ -31,6 +30,8 @@ from core.store.thread import conversations, find_thread
 
 DRAFTS = frozenset({drafting.KIND, drafting.REVIEW_KIND})
 """Kinds of runs that read a thread up to its end."""
+
+NOTHING_BEFORE = Window(first=None, recent=(), total_before_request=0)
 
 MOST_SPOKEN = 200
 """More turns than any mode takes in one thread before it is refused as too large."""
@@ -68,20 +69,12 @@ async def load_turn(
     lines = await conversations(session, run.workspace_id, thread.id)
     conversation = next((each for each in lines if each.line == (line or MAIN_LINE)), lines[0])
     reviewed = await _reviewed(session, run)
-    if reviewed:
-        request: Message | None = (await find_messages(session, run.workspace_id, [reviewed[0].message_id]))[
-            0
-        ]
-        window = Window(first=None, recent=(), total_before_request=0)
-        spoken: tuple[Spoken, ...] = ()
-    else:
-        position = await position_of(session, conversation.id, run.request_id)
-        entry = await entry_at(session, conversation.id, position) if position else None
-        request = entry.message if entry else None
-        window = await read_window(session, conversation.id, position or 1)
-        spoken = await _spoken(session, thread, lines, run)
-    if request is None:
+    read = await _read(session, run, thread, lines, conversation, reviewed)
+    if read is None:
         return None
+    request, window, spoken = read
+    # A review knows nothing of where its answers come from.
+    carried = None if reviewed else await _handover(session, thread)
     return Turn(
         thread=thread,
         conversation=conversation,
@@ -99,9 +92,29 @@ async def load_turn(
         spoken=spoken,
         late=await _late(session, lines[0], conversation) if thread.mode is Mode.COMPARE else (),
         reviewed=reviewed,
-        # A review knows nothing of where its answers come from.
-        handover=None if reviewed else await _handover(session, thread),
+        handover=carried.fields if carried else None,
+        handover_id=MessageId(carried.id) if carried else None,
     )
+
+
+async def _read(
+    session: AsyncSession,
+    run: Run,
+    thread: Thread,
+    lines: list[Conversation],
+    conversation: Conversation,
+    reviewed: Sequence[Spoken],
+) -> tuple[Message, Window, tuple[Spoken, ...]] | None:
+    """The request, what stands before it and what was said since; None when the request was taken out."""
+    if reviewed:
+        found = await find_messages(session, run.workspace_id, [reviewed[0].message_id])
+        return found[0], NOTHING_BEFORE, ()
+    position = await position_of(session, conversation.id, run.request_id) if run.request_id else None
+    entry = await entry_at(session, conversation.id, position) if position else None
+    if entry is None or position is None:
+        return None
+    window = await read_window(session, conversation.id, position)
+    return entry.message, window, await _spoken(session, thread, lines, run)
 
 
 async def _source_turn(
@@ -125,6 +138,7 @@ async def _source_turn(
     if request is None:
         return None
     asked = await last_root_of_person(session, run.workspace_id, line.id)
+    carried = await _handover(session, thread)
     return Turn(
         thread=thread,
         conversation=line,
@@ -140,17 +154,17 @@ async def _source_turn(
         setup=thread.setup,
         args=run.args,
         spoken=await _spoken(session, thread, lines, replace(run, request_id=asked)),
-        handover=await _handover(session, thread),
+        handover=carried.fields if carried else None,
+        handover_id=MessageId(carried.id) if carried else None,
         pins=tuple(await pins(session, run.workspace_id, thread.id)),
     )
 
 
-async def _handover(session: AsyncSession, thread: Thread) -> Mapping[str, Any] | None:
-    """The structure that a thread began with; a branch has it from its top-level thread, like all of its beginning."""
+async def _handover(session: AsyncSession, thread: Thread) -> Handover | None:
+    """The handover that a thread began with; a branch has it from its top-level thread, like all of its beginning."""
     if thread.depth == 0 and thread.source_thread_id is None:
         return None
-    handover = await handover_into(session, thread.workspace_id, thread.top_id)
-    return handover.fields if handover else None
+    return await handover_into(session, thread.workspace_id, thread.top_id)
 
 
 async def _late(session: AsyncSession, main: Conversation, line: Conversation) -> tuple[Message, ...]:

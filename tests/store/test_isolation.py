@@ -223,6 +223,7 @@ async def victim(store: Store) -> Victim:
             "subject_id": thread.id,
             "target": thread.id,
             "thread_id": thread.id,
+            "texts": ["secret words"],
             "title": "forged",
             "turns": [replace(step, step="mended", receipt_id=receipt.id)],
             "until": later,
