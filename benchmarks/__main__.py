@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from benchmarks import ai_input, branch, departure, start, streams
+from benchmarks import ai_input, branch, departure, modes, start, streams
 from benchmarks.figure import Figure, table
 
 OUTPUT = Path(".artifacts/benchmarks.md")
@@ -17,6 +17,7 @@ FIGURES: Mapping[str, Callable[[], Awaitable[list[Figure]]]] = MappingProxyType(
         "branch": branch.measure,
         "ai_input": ai_input.measure,
         "departure": departure.measure,
+        "modes": modes.measure,
         "streams": streams.measure,
         "start": start.measure,
     }

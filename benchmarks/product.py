@@ -24,9 +24,8 @@ from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
-from core.llm.gateway import Gateway
 from core.modes.workflow_file import load_workflows
-from core.ports import ModelCall, ModelEvent, PostRef, Started
+from core.ports import ModelCall, ModelEvent, ModelGateway, PostRef, Started
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.migrations import migrate
@@ -39,7 +38,7 @@ WORKSPACE = WorkspaceSeen(platform=PLATFORM, external_id="W1", name="Benchmark")
 class Departures:
     """The genuine gateway, with the loop's time at which each call left for its provider."""
 
-    gateway: Gateway
+    gateway: ModelGateway
     left: dict[str, float] = field(default_factory=dict)
     """By the run that called, or by the call's own id where none did."""
 
@@ -90,7 +89,7 @@ class Running:
 
 
 @asynccontextmanager
-async def running_product(folder: Path, models: Catalogue, gateway: Gateway) -> AsyncGenerator[Running]:
+async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway) -> AsyncGenerator[Running]:
     """The product at work in a folder, with one person."""
     store, clock, audience, departures = (
         Store(f"sqlite:///{folder / 'promptflow.db'}"),

@@ -302,6 +302,7 @@ async def open_world(
     poster: RecordingPoster | None = None,
     posters: Mapping[str, Poster] = MappingProxyType({}),
     patient: bool = True,
+    lease_ttl_s: float = 15.0,
 ) -> AsyncGenerator[World]:
     """A product on these databases. Opened again on the same ones it is the same product after a restart.
 
@@ -341,7 +342,7 @@ async def open_world(
         await carry_out(bench, run)
 
     engine = Engine(
-        EngineSettings(url=engine_url, drain_s=5.0 if patient else 0.0),
+        EngineSettings(url=engine_url, lease_ttl_s=lease_ttl_s, drain_s=5.0 if patient else 0.0),
         body,
         metrics=metrics,
     )

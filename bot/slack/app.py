@@ -59,6 +59,9 @@ log = logging.getLogger(__name__)
 ACK_S: Final = 2.2
 """Slack waits three seconds for an acknowledgement; the store gets two of them (architecture §1)."""
 
+STORE_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Pauses before an event is tried again here, besides Slack's own deliveries a minute and more apart."""
+
 ANYTHING: Final = re.compile(".*", re.DOTALL)
 FORMS: Final = {
     ButtonAction.BRANCH: "slack.branch_title",
@@ -207,6 +210,18 @@ class SlackApp:
         return _acknowledged()
 
     async def _take(self, bot: Bot, event: Event) -> None:
+        """Take an event in, and again for a while where the store is busy."""
+        for pause_s in (*STORE_PAUSES_S, None):
+            try:
+                await self._hand_on(bot, event)
+            except StoreUnavailable:
+                if pause_s is None:
+                    raise
+                await asyncio.sleep(pause_s)
+            else:
+                return
+
+    async def _hand_on(self, bot: Bot, event: Event) -> None:
         match event:
             case Written():
                 await self._intake.written(bot, event)

@@ -16,6 +16,7 @@ from bot.slack.caller import Caller, Callers, place
 from bot.slack.calls import Calls, Json
 from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
+from bot.slack.memo import Memo
 from bot.slack.page import sentence
 from bot.slack.parse import (
     OWN_SUBTYPES,
@@ -73,13 +74,22 @@ class Intake:
     desk: Desk
     private: Private
     turns: Turns
+    taken: Memo[tuple[str, str, str], bool]
+    """Messages that were taken in, so that their second event costs nothing; the claims in the store decide."""
+    places: asyncio.Semaphore
+    """Messages that are worked on at one time. More would only wait for the store's one writer and time out there."""
 
     async def written(self, bot: Bot, message: Written) -> None:
         """A message: a turn of ours, a command, or none of our business."""
         if message.at_top and not message.direct and not message.mentions(bot.user):
             return
-        async with self.turns.turn(message.channel, message.thread, message.message):
-            await self._take(bot, message)
+        key = (bot.workspace, message.channel, message.message)
+        if self.taken.peek(key):
+            return
+        async with self.turns.turn(message.channel, message.thread, message.message), self.places:
+            if not self.taken.peek(key):
+                await self._take(bot, message)
+                self.taken.put(key, value=True)
 
     async def _take(self, bot: Bot, message: Written) -> None:
         called = message.mentions(bot.user)

@@ -79,7 +79,7 @@ class _Carried:
         sought = inert(content)
         number, start, length = max(self._places(sought), key=lambda place: place[2], default=(0, 0, 0))
         caps = tuple(dict.fromkeys(cap for cap in self.caps if cap.name in _CAPS[field]))
-        if length < len(sought) and not (caps and (length or self._no_room(field, sought, caps))):
+        if length < len(sought) and not _explained(field, sought, length, caps):
             return FieldDelivery(field=field, state=DeliveryState.MISSING)
         if length:
             text = self.texts[number]
@@ -100,9 +100,13 @@ class _Carried:
                 if length:
                     yield number, line.start(), length
 
-    def _no_room(self, field: Field, sought: str, caps: Sequence[CapApplied]) -> bool:
-        """Whether the summary alone filled the cap that it shares with the background."""
+
+def _explained(field: Field, sought: str, length: int, caps: Sequence[CapApplied]) -> bool:
+    """Whether recorded caps account for all that is not there."""
+    if not length:
+        # The summary alone can fill the cap that it shares with the background.
         return field is Field.BACKGROUND and any(cap.had - len(sought) >= cap.limit for cap in caps)
+    return bool(caps) and all(cap.kept == length for cap in caps if cap.name == Cap.HANDOVER_BLOCK_CHARS)
 
 
 def _alike(one: str, other: str) -> int:

@@ -14,6 +14,9 @@ from core.domain.setup import Fields, Json, spread
 INPUT_NAMES = KEYS
 """What a workflow can ask for: the names of `priorContext`, so that a handover fills them (spec §4)."""
 
+STEP_ID_CHARS = 30
+"""So that the names of run steps, which begin with it, stay within what the store holds."""
+
 INPUT_CHARS = 20_000
 MOST_STEPS = 12
 INSTRUCTION_CHARS = 4_000
@@ -173,8 +176,8 @@ def _inputs(given: Fields, workflow: Workflow) -> dict[str, str]:
 
 
 def compare_setup(step: CompareStep, setup: WorkflowSetup) -> CompareSetup:
-    """What a step that compares runs with."""
-    return CompareSetup(models=spread(setup.models, step.models))
+    """What a step that compares runs with; its lines are letters, so that names of run steps stay short."""
+    return CompareSetup(models=spread(setup.models, step.models), lettered=True)
 
 
 def debate_setup(step: DebateStep, setup: WorkflowSetup) -> DebateSetup:

@@ -30,6 +30,7 @@ from core.domain.workflow import (
     INPUT_NAMES,
     INSTRUCTION_CHARS,
     MOST_STEPS,
+    STEP_ID_CHARS,
     AskStep,
     CompareStep,
     DebateStep,
@@ -248,9 +249,13 @@ class _Reading:
     def check_id(
         self, step_id: str, node: Node, inputs: set[str], before: Mapping[str, WorkflowStep]
     ) -> None:
-        if step_id and (not re.fullmatch(NAME, step_id) or step_id == FOLLOW_UP):
+        if step_id and (
+            not re.fullmatch(NAME, step_id) or step_id == FOLLOW_UP or len(step_id) > STEP_ID_CHARS
+        ):
             self.problem(
-                node.line, f"id {step_id} must be a lower-case word such as options, and not {FOLLOW_UP}"
+                node.line,
+                f"id {step_id} must be a lower-case word such as options, of at most {STEP_ID_CHARS} letters, "
+                f"and not {FOLLOW_UP}",
             )
         if step_id in before or step_id in inputs:
             self.problem(node.line, f"id {step_id} is taken by another step or an input")

@@ -263,6 +263,12 @@ def test_a_workflow_is_sent_with_its_inputs_and_results() -> None:
         assert word in text
 
 
+def test_an_answer_of_a_debate_can_be_the_centre() -> None:
+    one = said("positions:A", data=take("planted-stance", "planted-position"))
+    text = draft(source(Mode.DEBATE, [FIRST], [one], setup=DEBATE), centre=one.message_id)
+    assert text.rindex("planted-position") > text.index("the answer that the work goes on with")
+
+
 # --- repair ---------------------------------------------------------------------------------------------------------
 
 

@@ -379,6 +379,15 @@ def test_the_line_says_what_a_cap_cut_and_what_it_did_not() -> None:
     assert [(cap.name, cap.had) for cap in found[Field.SUMMARY].caps] == [(Cap.HANDOVER_BLOCK_CHARS, 4_000)]
 
 
+def test_a_summary_that_is_shorter_than_its_cap_left_it_is_missing() -> None:
+    ai_input = sent(LARGEST, Mode.CHAT)
+    shorter = replace(
+        ai_input,
+        parts=tuple(replace(part, text=part.text.replace("s" * 100, "", 1)) for part in ai_input.parts),
+    )
+    assert states(LARGEST, Mode.CHAT, shorter)[Field.SUMMARY] is DeliveryState.MISSING
+
+
 def test_the_summary_is_cut_exactly_where_the_block_is_full() -> None:
     fields = replace(LARGEST, open_questions=LARGEST.open_questions[:5], constraints=LARGEST.constraints[:5])
     rest = 6_000 - len(block(replace(fields, summary="s"), WORDS).text) + 1
@@ -567,6 +576,12 @@ def test_co_draft_gets_it_under_headings_inside_the_first_request() -> None:
     lines = [line for line in requests[0].splitlines() if line.startswith("#")]
     assert lines == ["# Handover context", "## Conclusions", "## Open questions", "## Constraints"]
     assert requests[0].index("planted-constraint-1") < requests[0].index(TOPIC)
+
+
+def test_co_draft_is_sent_nothing_but_its_task_where_nothing_is_carried() -> None:
+    fields = HandoverFields(source_mode=Mode.CHAT, background="b")
+    plain = replace(carried_turn(fields, Mode.CODRAFT), handover=None)
+    assert sent(fields, Mode.CODRAFT).parts == build_draft(plain, PROMPTS).parts
 
 
 def test_co_draft_gets_the_summary_where_there_are_no_conclusions() -> None:

@@ -56,8 +56,8 @@ SETUP = {
     "models": ["alpha", "beta"],
 }
 VIEWS = (
-    said("views/answer:alpha", "planted-view-A"),
-    said("views/answer:alpha#2", "planted-view-C"),
+    said("views/answer:A", "planted-view-A"),
+    said("views/answer:C", "planted-view-C"),
     said("views/summary", data={"agreements": ["planted-agreement"]}),
 )
 DEBATE = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import ai_input, branch, departure, start, streams
+from benchmarks import ai_input, branch, departure, modes, start, streams
 from benchmarks.figure import Figure, bounded, milliseconds, percentile, table
 from benchmarks.ground import sqlite_ground
 from benchmarks.lag import idle_neighbour
@@ -28,6 +28,11 @@ async def test_the_parents_hash_sees_every_row() -> None:
 async def test_the_ai_input_of_two_lengths_is_timed() -> None:
     (figure,) = await ai_input.measure(long=60, short=30, repeats=2, grounds=[sqlite_ground])
     assert figure.ratio is not None
+
+
+async def test_the_time_of_modes_is_set_against_that_of_their_calls() -> None:
+    figures = await modes.measure(repeats=1, scale=0.05)
+    assert [figure.ratio is not None and figure.ratio > 1 for figure in figures] == [True, True]
 
 
 @pytest.mark.soak

@@ -28,7 +28,7 @@ PHASES: list[tuple[Mode, dict[str, Any], str, int]] = [
     (Mode.CODRAFT, DRAFT, "draft", 1),
     (Mode.CODRAFT, DRAFT, "critique.1", 2),
     (Mode.CODRAFT, DRAFT, "revise.1", 3),
-    (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, "/answer:beta", 4),
+    (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, "/answer:B", 4),
 ]
 
 

@@ -25,7 +25,12 @@ class World:
     posts: dict[str, int] = field(default_factory=dict)
 
     async def handle(self, reader: StreamReader, writer: StreamWriter) -> None:
-        message = json.loads(await reader.readline())
+        line = await reader.readline()
+        if not line.endswith(b"\n"):
+            # Its process was killed before it had said anything.
+            writer.close()
+            return
+        message = json.loads(line)
         answer = await getattr(self, f"on_{message['op']}")(message)
         if message["op"] == "ask" and not reader.at_eof():
             # Nobody is there to hear the answer when the process was killed meanwhile.
@@ -57,6 +62,15 @@ class World:
     async def on_find(self, message: dict[str, Any]) -> str | None:
         self.note(message)
         return f"post of {message['key']}" if message["key"] in self.posts else None
+
+    async def on_update(self, message: dict[str, Any]) -> None:
+        self.note(message)
+
+    async def on_wait(self, message: dict[str, Any]) -> None:
+        """Comes back once a run asked for a step."""
+        wanted = ("ask", message["run"], message["step"])
+        while not any((e["op"], e.get("run"), e.get("step")) == wanted for e in self.events):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
     async def on_report(self, _message: dict[str, Any]) -> list[dict[str, Any]]:
         return self.events
