@@ -8,11 +8,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from bot.console.assets import Assets
+from bot.console.carry_page import CarryPages
+from bot.console.carrying import CarryForms
 from bot.console.events import stream
 from bot.console.feed import Feed
-from bot.console.form import Forms, Outcome
+from bot.console.form import Forms
 from bot.console.opening import Wish, wish_of
-from bot.console.page import Pages
+from bot.console.outcome import Outcome
 from bot.console.parse import (
     Form,
     Typed,
@@ -60,8 +62,9 @@ class Console:
         self._assets = Assets()
         renderer = Renderer(version=self._assets.version, new_key=services.clock.new_id)
         self._visits = Visits(services)
-        self._pages = Pages(services=services, renderer=renderer)
+        self._pages = CarryPages(services=services, renderer=renderer)
         self._forms = Forms(services=services, visits=self._visits, feed=feed)
+        self._carry = CarryForms(services=services, feed=feed)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
@@ -70,6 +73,7 @@ class Console:
             web.get("/t/{thread}/export", self._edge(self._export)),
             web.get("/t/{thread}/artifact/download", self._edge(self._download)),
             *self._page_routes(),
+            *self._carry_routes(),
             *self._form_routes(),
             web.get("/{anything:.*}", self._edge(self._nothing)),
         ]
@@ -120,6 +124,70 @@ class Console:
         }
         return [web.get(path, self._edge(self._page(draw))) for path, draw in draws.items()]
 
+    def _carry_routes(self) -> list[web.AbstractRouteDef]:
+        """The pages of pins, handovers and adoptions."""
+        pages = self._pages
+        draws: dict[str, Draw] = {
+            "/t/{thread}/pins": lambda visit, request: pages.pins(visit, _thread(request)),
+            "/t/{thread}/pin": lambda visit, request: pages.pin(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/pin/edit": lambda visit, request: pages.edit_pin(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/pin/history": lambda visit, request: pages.pin_history(
+                visit, _thread(request), request.query.get("ref", "")
+            ),
+            "/t/{thread}/handover": lambda visit, request: pages.handover_targets(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/handovers/{handover}": lambda visit, request: pages.handover(
+                visit, _named(request, "handover")
+            ),
+            "/reviews/{review}": lambda visit, request: pages.adoption_review(
+                visit, _named(request, "review")
+            ),
+            "/t/{thread}/reject": lambda visit, request: pages.reject(
+                visit, _thread(request), typed=_asked(request)
+            ),
+            "/t/{thread}/changes": lambda visit, request: pages.changes(
+                visit, _thread(request), request.query.get("ref", "")
+            ),
+            "/t/{thread}/adoptions": lambda visit, request: pages.adoptions(visit, _thread(request)),
+        }
+        return [web.get(path, self._edge(self._page(draw))) for path, draw in draws.items()]
+
+    def _carry_forms(self) -> dict[str, tuple[Act, Redraw]]:
+        """The forms of handovers and reviews; what is refused is drawn again as it was typed."""
+        carry, pages = self._carry, self._pages
+
+        def handover(
+            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
+        ) -> Awaitable[str]:
+            ref, key = _named(request, "handover"), typed.event_key
+            return pages.handover(visit, ref, form=form, event_key=key, error=error)
+
+        def review(
+            visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
+        ) -> Awaitable[str]:
+            ref, key = _named(request, "review"), typed.event_key
+            return pages.adoption_review(visit, ref, form=form, event_key=key, error=error)
+
+        return {
+            "/handovers/{handover}/keep": (
+                lambda visit, form, request: carry.keep_handover(visit, form, _named(request, "handover")),
+                handover,
+            ),
+            "/handovers/{handover}/send": (
+                lambda visit, form, request: carry.send_handover(visit, form, _named(request, "handover")),
+                handover,
+            ),
+            "/reviews/{review}": (
+                lambda visit, form, request: carry.request(visit, form, _named(request, "review")),
+                review,
+            ),
+        }
+
     def _form_routes(self) -> list[web.AbstractRouteDef]:
         forms, pages = self._forms, self._pages
 
@@ -144,6 +212,7 @@ class Console:
             "/start/check": (lambda visit, form, _: forms.check(visit, form), mode_form),
             "/start/go": (lambda visit, form, _: forms.start(visit, form), mode_form),
             **self._thread_forms(),
+            **self._carry_forms(),
             "/people": (
                 lambda visit, form, _: forms.add_person(form),
                 lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
@@ -155,7 +224,7 @@ class Console:
 
     def _thread_forms(self) -> dict[str, tuple[Act, Redraw]]:
         """The forms about what stands in a thread; what is refused shows its own sheet again, or the thread."""
-        forms, pages = self._forms, self._pages
+        forms, pages, carry = self._forms, self._pages, self._carry
         acts: dict[str, tuple[Callable[[Visit, Form, str], Awaitable[Outcome]], DrawSheet]] = {
             "branch": (forms.branch, pages.branch),
             "edit": (forms.edit, pages.edit),
@@ -171,6 +240,15 @@ class Console:
             "review": (forms.review, pages.review),
             "save": (forms.save, pages.save),
             "artifact/edit": (forms.edit_artifact, pages.edit_artifact),
+            "pin": (carry.pin, pages.pin),
+            "pin/edit": (carry.edit_pin, pages.edit_pin),
+            "pin/remove": (carry.remove_pin, None),
+            "handover": (carry.begin_handover, pages.handover_targets),
+            "begin": (carry.begin, None),
+            "adopt": (carry.adopt, None),
+            "approve": (carry.approve, None),
+            "reject": (carry.reject, pages.reject),
+            "withdraw": (carry.withdraw, None),
         }
 
         def act(carry_out: Callable[[Visit, Form, str], Awaitable[Outcome]]) -> Act:
@@ -218,12 +296,14 @@ class Console:
                     return web.json_response({"error": error, "key": key}, status=status)
                 page = await redraw(visit, form, typed_again(form, event_key=key), error, request)
                 return _html(page, status=status)
-            return await self._carried_out(visit, outcome)
+            return await self._carried_out(visit, outcome, request)
 
         return answer
 
-    async def _carried_out(self, visit: Visit, outcome: Outcome) -> web.StreamResponse:
+    async def _carried_out(self, visit: Visit, outcome: Outcome, request: web.Request) -> web.StreamResponse:
         key = self._services.clock.new_id()
+        if outcome.handover is not None:
+            return _html(await self._handover(visit, request, outcome.handover, outcome.confirm))
         if outcome.wish is not None:
             page = await self._wished(visit, outcome.wish, outcome.confirm)
             return web.json_response({"html": page, "key": key}) if visit.fragment else _html(page)
@@ -244,6 +324,14 @@ class Console:
         if outcome.person:
             choose(response, outcome.person)
         return response
+
+    async def _handover(
+        self, visit: Visit, request: web.Request, form: Form, estimate: EstimateView | None
+    ) -> str:
+        handover_id = _named(request, "handover")
+        if estimate is None:
+            return await self._pages.handover(visit, handover_id, form=form)
+        return await self._pages.handover_confirm(visit, handover_id, form, estimate)
 
     async def _wished(self, visit: Visit, wish: Wish, estimate: EstimateView | None) -> str:
         if estimate is None:

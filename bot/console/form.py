@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from urllib.parse import urlencode
 
+from bot.console.carrying import CarryForms
 from bot.console.feed import Feed
 from bot.console.opening import Wish, fields_of, setup_of, wish_of
+from bot.console.outcome import Outcome
 from bot.console.page import last_answer, last_offering
 from bot.console.parse import (
     Form,
@@ -34,26 +36,9 @@ from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.review import MOST_REVIEWERS
 from core.domain.thread import Mode, Place
-from core.domain.view import AnswerView, ButtonAction, EstimateView
+from core.domain.view import AnswerView, ButtonAction
 
 COMMAND_CHARS: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Where the person goes after a form that was carried out."""
-
-    location: str
-    panel: bool = False
-    """The page's script shows it beside the thread in place of leaving the thread."""
-    person: str = ""
-    """The person who speaks from now on, when that changes."""
-    flash: str = ""
-    """A sentence about what was done, shown once where the person goes."""
-    wish: Wish | None = None
-    """Nothing was done yet: this form of a mode is drawn in place of going anywhere."""
-    confirm: EstimateView | None = None
-    """Beside `wish`: what it is expected to cost, to be confirmed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +254,20 @@ class Forms:
                 if not form["thread_id"]:
                     raise Refusal("command_needs_thread", command=f"/{command.word.value}")
                 return await self._thread_command(visit, form, command, ThreadId(form["thread_id"]))
+            case (
+                Word.PIN
+                | Word.PINS
+                | Word.HANDOVER
+                | Word.ADOPT
+                | Word.APPROVE
+                | Word.REJECT
+                | Word.WITHDRAW
+                | Word.ADOPTIONS
+            ):
+                if not form["thread_id"]:
+                    raise Refusal("command_needs_thread", command=f"/{command.word.value}")
+                carry = CarryForms(services=self.services, feed=self.feed)
+                return await carry.command(visit, form, command, form["thread_id"])
             case _:
                 assert_never(command.word)
 

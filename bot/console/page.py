@@ -209,7 +209,7 @@ class Pages:
     async def branch(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
         """The form of a branch, with the message it starts from."""
         item = await self._item(visit, thread_id, typed.message, typed.at)
-        return await self._sheet(visit, "branch", thread_id, typed, error, quote=_quote(item))
+        return await self._sheet(visit, "branch", thread_id, typed, error, quote=message_quote(item))
 
     async def edit(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
         """The form to edit a message; it begins with the message's own text."""
@@ -222,7 +222,7 @@ class Pages:
 
     async def delete(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
         item = await self._item(visit, thread_id, typed.message, typed.at)
-        return await self._sheet(visit, "delete", thread_id, typed, error, quote=_quote(item))
+        return await self._sheet(visit, "delete", thread_id, typed, error, quote=message_quote(item))
 
     async def rename(
         self, visit: Visit, thread_id: str, *, typed: Typed | None = None, error: str = ""
@@ -397,7 +397,7 @@ def _offers(item: AnswerView, action: ButtonAction) -> bool:
     return any(button.action is action for button in item.buttons)
 
 
-def _quote(item: MessageView | AnswerView | None) -> Quote | None:
+def message_quote(item: MessageView | AnswerView | None) -> Quote | None:
     if item is None:
         return None
     line = " ".join(item.text.split())

@@ -30,6 +30,14 @@ COMMANDS: Final = (
     ("review", False),
     ("save", True),
     ("artifacts", False),
+    ("pin", True),
+    ("pins", False),
+    ("handover", True),
+    ("adopt", False),
+    ("approve", False),
+    ("reject", True),
+    ("withdraw", False),
+    ("adoptions", False),
     ("threads", False),
     ("models", False),
     ("usage", False),
@@ -70,6 +78,8 @@ class Typed:
     focus: str = ""
     base: str = ""
     as_version: str = ""
+    kind: str = ""
+    centre: str = ""
     chosen: frozenset[str] = frozenset()
     """What was ticked among `pick.<id>`."""
 

@@ -7,7 +7,7 @@ from bot.console.render import entry_id
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
-from core.domain.view import AnswerState, AnswerView, BranchHeaderView, PostView
+from core.domain.view import AnswerState, AnswerView, BranchHeaderView, HandoverHeaderView, PostView
 from core.ports import PostRef
 
 PLATFORM: Final = "console"
@@ -24,11 +24,16 @@ class ConsolePoster:
     ) -> PostRef:
         """The ref of a thread that the store holds already; a console thread's place is its own id.
 
-        Only a branch header says which thread it opens. Raises PlatformFailure for any other view.
+        Only the header of a branch or of a handover says which thread it opens. Raises PlatformFailure for any
+        other view.
         """
-        if not isinstance(view, BranchHeaderView):
-            raise PlatformFailure("thread_unnamed", retryable=False)
-        self._feed.tell_change(view.parent_id)
+        match view:
+            case BranchHeaderView():
+                self._feed.tell_change(view.parent_id)
+            case HandoverHeaderView():
+                self._feed.tell_change(view.source.thread_id or "")
+            case _:
+                raise PlatformFailure("thread_unnamed", retryable=False)
         place = Place(platform=PLATFORM, channel=channel, thread=view.thread_id)
         return await self.post(workspace_id, place, view, key=key, locale=locale)
 

@@ -15,25 +15,28 @@ from markupsafe import Markup
 from bot.console.chart import bar_chart
 from bot.console.markdown import Markdown, visible
 from bot.console.progress import progress_of
+from bot.outline import outline
 from core import i18n
 from core.domain.codraft import ARTIFACT
 from core.domain.message import PRODUCT
 from core.domain.receipt import Usage
 from core.domain.thread import Mode
 from core.domain.view import (
+    AdoptionCardView,
     AnswerView,
     ArtifactItem,
     BranchHeaderView,
     Button,
     ButtonAction,
+    DeliveryView,
+    HandoverHeaderView,
+    ItemView,
     MessageView,
     NoticeView,
     ReceiptView,
     ThreadPage,
     UsageLine,
 )
-
-ItemView = MessageView | AnswerView | BranchHeaderView | NoticeView
 
 LANGUAGES: Final = (("en", "English"), ("ja", "日本語"))
 AVATAR_HUES: Final = 10
@@ -62,34 +65,50 @@ class Control:
     fields: tuple[tuple[str, str], ...] = ()
 
 
+_SHEETS: Final[Mapping[ButtonAction, tuple[str, str]]] = {
+    ButtonAction.BRANCH: ("branch", "message"),
+    ButtonAction.PIN: ("pin", "message"),
+    ButtonAction.OTHER_MODEL: ("other", "ref"),
+    ButtonAction.REVIEW: ("review", "ref"),
+    ButtonAction.SAVE: ("save", "ref"),
+    ButtonAction.HAND_OVER: ("handover", "ref"),
+    ButtonAction.REJECT: ("reject", "ref"),
+    ButtonAction.SHOW_CHANGES: ("changes", "ref"),
+}
+"""Buttons that open a page of the thread: its path, and the field that names the row."""
+
+_PLACED: Final = frozenset(
+    {ButtonAction.BRANCH, ButtonAction.PIN, ButtonAction.REVIEW, ButtonAction.HAND_OVER}
+)
+"""Of these, the ones whose page has to find the message again."""
+
+_POSTS: Final[Mapping[ButtonAction, str]] = {
+    ButtonAction.RETRY: "again",
+    ButtonAction.STOP: "stop",
+    ButtonAction.KEEP_ANSWER: "keep",
+    ButtonAction.COMPARE_ANSWERS: "compare_answers",
+    ButtonAction.VOTE: "vote",
+    ButtonAction.REVEAL: "reveal",
+    ButtonAction.START: "begin",
+    ButtonAction.ADOPT: "adopt",
+    ButtonAction.APPROVE: "approve",
+    ButtonAction.WITHDRAW: "withdraw",
+}
+"""Buttons that act at once: the path of the form."""
+
+
 def control(button: Button, thread_id: str, position: int | None, locale: str) -> Control:
     """Where a button leads on this page."""
-    make = partial(Control, action=button.action.value, label=i18n.text(locale, f"button.{button.action}"))
-    base = f"/t/{thread_id}"
-    ref = ("ref", button.ref)
-    match button.action:
-        case ButtonAction.BRANCH:
-            at = f"&at={position}" if position else ""
-            return make(href=f"{base}/branch?message={button.ref}{at}", posts=False)
-        case ButtonAction.RETRY:
-            return make(href=f"{base}/again", posts=True, fields=(ref,))
-        case ButtonAction.OTHER_MODEL:
-            return make(href=f"{base}/other?ref={button.ref}", posts=False)
-        case ButtonAction.SHOW_INPUT:
-            return make(href=f"/receipts/{button.ref}", posts=False, dialog="panel")
-        case ButtonAction.STOP:
-            return make(href=f"{base}/stop", posts=True, fields=(ref,))
-        case ButtonAction.KEEP_ANSWER:
-            return make(href=f"{base}/keep", posts=True, fields=(ref,))
-        case ButtonAction.COMPARE_ANSWERS | ButtonAction.VOTE | ButtonAction.REVEAL:
-            return make(href=f"{base}/{button.action}", posts=True, fields=(ref,))
-        case ButtonAction.REVIEW:
-            at = f"&at={position}" if position else ""
-            return make(href=f"{base}/review?ref={button.ref}{at}", posts=False)
-        case ButtonAction.SAVE:
-            return make(href=f"{base}/save?ref={button.ref}", posts=False)
-        case _:
-            assert_never(button.action)
+    action = button.action
+    make = partial(Control, action=action.value, label=i18n.text(locale, f"button.{action}"))
+    if action is ButtonAction.SHOW_INPUT:
+        return make(href=f"/receipts/{button.ref}", posts=False, dialog="panel")
+    if action in _POSTS:
+        return make(href=f"/t/{thread_id}/{_POSTS[action]}", posts=True, fields=(("ref", button.ref),))
+    path, field = _SHEETS[action]
+    at = f"&at={position}" if position and action in _PLACED else ""
+    dialog = "panel" if action is ButtonAction.SHOW_CHANGES else "form"
+    return make(href=f"/t/{thread_id}/{path}?{field}={button.ref}{at}", posts=False, dialog=dialog)
 
 
 def entry_id(view: ItemView) -> str:
@@ -104,6 +123,12 @@ def entry_id(view: ItemView) -> str:
             return f"h-{view.thread_id}"
         case NoticeView():
             return f"n-{_fingerprint(view)}"
+        case HandoverHeaderView():
+            return f"c-{view.thread_id}"
+        case DeliveryView():
+            return f"d-{view.thread_id}"
+        case AdoptionCardView():
+            return f"p-{view.adoption_id}"
         case _:
             assert_never(view)
 
@@ -244,6 +269,11 @@ class Renderer:
                 context["header_from"] = _header_from(view, page.locale)
             case NoticeView():
                 name = "entry_notice.html"
+            case HandoverHeaderView() | DeliveryView() | AdoptionCardView():
+                name = "entry_card.html"
+                context["card"] = outline(view, page.locale)
+                context["kind"] = _card_icon(view)
+                context["controls"] = self._controls(view, page, reader)
             case _:
                 assert_never(view)
         return Markup(self._template(name).render(context))  # noqa: S704  the template escapes
@@ -252,8 +282,15 @@ class Renderer:
         """A sentence of the page in the reader's language."""
         return _text(reader.locale, key, **fields)
 
-    def _controls(self, view: MessageView | AnswerView, page: ThreadPage, reader: Reader) -> list[Control]:
-        return [control(one, page.thread_id, view.position, reader.locale) for one in view.buttons]
+    def _controls(
+        self,
+        view: MessageView | AnswerView | HandoverHeaderView | DeliveryView | AdoptionCardView,
+        page: ThreadPage,
+        reader: Reader,
+    ) -> list[Control]:
+        position = view.position if isinstance(view, MessageView | AnswerView) else None
+        buttons = () if isinstance(view, DeliveryView) else view.buttons
+        return [control(one, page.thread_id, position, reader.locale) for one in buttons]
 
     def _days(self, page: ThreadPage, reader: Reader) -> Iterator[tuple[date | None, list[Markup]]]:
         day = None
@@ -290,6 +327,10 @@ class Renderer:
             "spent": partial(_spent, locale),
             "mode_name": partial(_mode_name, locale),
         }
+
+
+def _card_icon(view: HandoverHeaderView | DeliveryView | AdoptionCardView) -> str:
+    return "adopt" if isinstance(view, AdoptionCardView) else "hand_over"
 
 
 def _post_words(locale: str) -> dict[str, Any]:

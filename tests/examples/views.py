@@ -18,6 +18,7 @@ from core.domain.view import (
     ButtonAction,
     ChannelItem,
     EstimateView,
+    ItemView,
     MessageView,
     ModelItem,
     NoticeView,
@@ -463,7 +464,7 @@ NOTICES: Final[dict[str, NoticeView]] = {
 POSTS: Final[dict[str, PostView]] = {**ANSWERS, **HEADERS, **NOTICES}
 """Every kind that a Poster can be asked to post."""
 
-ITEMS: Final[dict[str, MessageView | AnswerView | BranchHeaderView | NoticeView]] = {**MESSAGES, **POSTS}
+ITEMS: Final[dict[str, ItemView]] = {**MESSAGES, **POSTS}
 """Every kind that a thread's page shows."""
 
 

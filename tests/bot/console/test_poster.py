@@ -9,6 +9,7 @@ from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.view import AnswerState, AnswerView
 from core.ports import Poster, PostRef
+from tests.examples.handover_views import HEADER
 from tests.examples.views import ANSWERS, HEADERS, PLACE, POSTS, thread_id
 
 WORKSPACE = WorkspaceId("w")
@@ -38,6 +39,14 @@ async def test_a_branch_opens_under_its_own_thread_id_and_the_parent_is_told() -
         "general",
         header.thread_id,
     )
+
+
+async def test_a_handover_opens_under_its_own_thread_id_and_the_source_is_told() -> None:
+    feed = Feed()
+    with feed.subscribe(HEADER.source.thread_id or "") as source:
+        ref = await ConsolePoster(feed).open_thread(WORKSPACE, "general", HEADER, key="k", locale="en")
+        assert ThreadChanged() in await source.next(2.0)
+    assert ref.place.thread == HEADER.thread_id
 
 
 async def test_a_thread_that_no_view_names_is_refused() -> None:

@@ -10,17 +10,28 @@ import pytest
 from bot.console.opening import STARTED_BY_FORM, Wish, setup_of
 from bot.console.page import START_LIMITS
 from bot.console.parse import COMMANDS, Typed
-from bot.console.render import ItemView, Reader, Renderer, avatar, entry_id, money
+from bot.console.render import Reader, Renderer, avatar, control, entry_id, money
 from core.commands.artifact import Shown
 from core.commands.console import LOCAL
 from core.commands.person import PersonSeen
 from core.domain.artifact import diff
 from core.domain.message import Cut
 from core.domain.thread import Mode
-from core.domain.view import AnswerState, AnswerView, ButtonAction, MessageView, Quote, ThreadPage
+from core.domain.view import (
+    AnswerState,
+    AnswerView,
+    Button,
+    ButtonAction,
+    ItemView,
+    MessageView,
+    Quote,
+    ThreadPage,
+)
 from core.i18n import LOCALES, catalogue, text
 from core.modes.workflow_file import load_workflows
 from tests.bot.console.page_source import PageSource
+from tests.examples.handover_views import CARDS, DELIVERIES
+from tests.examples.handover_views import HEADERS as HEADERS_OF_HANDOVERS
 from tests.examples.views import (
     ANSWERS,
     CHANNELS,
@@ -48,6 +59,11 @@ JAPANESE = Reader(locale="ja", zone=UTC, today=date(2026, 3, 2))
 READERS = {"en": ENGLISH, "ja": JAPANESE}
 PERSON = PersonSeen(workspace=LOCAL, external_id="you", name=HOSTILE, locale="en")
 WORKFLOWS = load_workflows()
+CARRIED: tuple[ItemView, ...] = (*HEADERS_OF_HANDOVERS, *DELIVERIES, *CARDS)
+SHOWN: dict[str, ItemView] = {
+    **ITEMS,
+    **{f"carried {n}": view for n, view in enumerate(CARRIED)},
+}
 NEVER = {"script", "img", "textarea", "style", "iframe", "object", "embed"}
 
 
@@ -208,20 +224,38 @@ def artifact_shown() -> Shown:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-@pytest.mark.parametrize("name", ITEMS)
+@pytest.mark.parametrize("name", SHOWN)
 def test_every_entry_is_one_list_item_with_its_own_id(renderer: Renderer, name: str, locale: str) -> None:
-    view = ITEMS[name]
+    view = SHOWN[name]
     page = entry(renderer, view, READERS[locale])
     assert [one.tag for one in page.elements if not one.inside] == ["li"]
     assert page.elements[0].attributes["id"] == entry_id(view)
 
 
 def test_there_is_an_example_of_every_kind_and_state() -> None:
-    assert {type(view) for view in ITEMS.values()} == set(get_args(ItemView))
+    assert {type(view) for view in SHOWN.values()} == set(get_args(ItemView))
     assert {view.state for view in ANSWERS.values()} == set(AnswerState)
     assert {view.cut for view in ANSWERS.values()} == set(Cut)
-    buttons = [button for view in ITEMS.values() for button in getattr(view, "buttons", ())]
-    assert {button.action for button in buttons} == set(ButtonAction)
+
+
+@pytest.mark.parametrize("action", ButtonAction)
+def test_every_button_leads_into_its_thread_or_to_its_receipt(action: ButtonAction) -> None:
+    made = control(Button(action=action, ref="the-row"), "the-thread", 3, "en")
+    assert made.href.startswith("/receipts/" if action is ButtonAction.SHOW_INPUT else "/t/the-thread/")
+    assert "the-row" in (dict(made.fields)["ref"] if made.posts else made.href)
+
+
+def test_a_part_of_a_handover_that_was_not_received_is_an_alarm(renderer: Renderer) -> None:
+    for view in DELIVERIES:
+        page = entry(renderer, view)
+        assert bool(page.all("article", role="alert")) == view.failed
+        assert ("MISSING" in page.text) == view.failed
+
+
+def test_nothing_in_a_card_is_markup(renderer: Renderer) -> None:
+    for view in CARRIED:
+        tags = {one.tag for one in entry(renderer, view).elements}
+        assert not tags & NEVER
 
 
 @pytest.mark.parametrize("locale", LOCALES)
