@@ -196,7 +196,10 @@
     if (said.flash && leaves) sessionStorage.setItem("flash", said.flash);
     else if (said.flash) tell(said.flash);
     if (leaves) location.href = target.href;
-    else { if (form === composer) toEnd(); refreshEntries(); refreshTree(); if (form.action.endsWith("/rename")) location.reload(); }
+    else if (/\/(rename|approve|reject|withdraw)$/.test(form.action)) {
+      if (said.flash) sessionStorage.setItem("flash", said.flash); // what changes stands outside of the entries too
+      location.reload();
+    } else { if (form === composer) toEnd(); refreshEntries(); refreshTree(); }
   };
 
   // --- composer
