@@ -53,7 +53,7 @@ from core.store.artifact import do_add_artifact, find_version, list_artifacts
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import find_messages
+from core.store.message import do_lock, find_messages
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, find_thread
 from core.store.workspace import person_name
@@ -267,6 +267,8 @@ async def approve(services: Services, actor: Actor, adoption_id: str, *, event_k
             return await _found(session, adoption)
         adoption = await _open(session, services, adoption)
         if adoption.status is AdoptionStatus.PENDING:
+            for line in await conversations(session, parent.workspace_id, parent.id):
+                await do_lock(session, parent.workspace_id, line.id)
             before = await content_hash(session, parent)
             added = await do_append_messages(session, adoption, branch, parent, clock=services.clock)
             await _do_artifacts(session, services, adoption, branch, parent)

@@ -79,7 +79,9 @@ async def find_adoption(
 ) -> Adoption | None:
     """An adoption; with `lock` held against other deciders until the transaction ends."""
     query = select(AdoptionRow).where(AdoptionRow.workspace_id == workspace_id, AdoptionRow.id == adoption_id)
-    row = await session.scalar(query.with_for_update() if lock else query)
+    # A row that this session has read before must not hide what was written since.
+    fresh = query.execution_options(populate_existing=True)
+    row = await session.scalar(fresh.with_for_update() if lock else fresh)
     return to_adoption(row) if row else None
 
 
