@@ -115,7 +115,7 @@ class CarryPages(Pages):
             event_key=event_key,
             limits={
                 "overview": OVERVIEW_CHARS,
-                "items": ITEMS,
+                "count": ITEMS,
                 "item": ITEM_CHARS,
                 "first": FIRST_REQUEST_CHARS,
             },

@@ -273,6 +273,7 @@ class Renderer:
                 name = "entry_card.html"
                 context["card"] = outline(view, page.locale)
                 context["kind"] = _card_icon(view)
+                context["receipts"] = _receipts(view)
                 context["controls"] = self._controls(view, page, reader)
             case _:
                 assert_never(view)
@@ -331,6 +332,13 @@ class Renderer:
 
 def _card_icon(view: HandoverHeaderView | DeliveryView | AdoptionCardView) -> str:
     return "adopt" if isinstance(view, AdoptionCardView) else "hand_over"
+
+
+def _receipts(view: HandoverHeaderView | DeliveryView | AdoptionCardView) -> list[tuple[str, str]]:
+    """Where each model's first call of a handover can be looked up."""
+    if not isinstance(view, DeliveryView):
+        return []
+    return [(one.model, one.receipt_id) for one in view.models if one.receipt_id]
 
 
 def _post_words(locale: str) -> dict[str, Any]:

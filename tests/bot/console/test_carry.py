@@ -116,6 +116,8 @@ async def test_a_handover_to_chat_is_edited_and_goes_on_in_its_own_thread(
     assert form.fields()["carry.constraints.1"] == "Not above 40 euros"
     assert "onlyinthesource" in form.fields()["carry.first_request"]
     assert "not carried to this mode" in form.text
+    assert "At most 10 items of 300 characters each" in form.text
+    assert "at most 4,000 characters" in form.text
     sent = {
         **form.fields(),
         "carry.summary": "Two suppliers are left",

@@ -250,6 +250,8 @@ def test_a_part_of_a_handover_that_was_not_received_is_an_alarm(renderer: Render
         page = entry(renderer, view)
         assert bool(page.all("article", role="alert")) == view.failed
         assert ("MISSING" in page.text) == view.failed
+        receipts = [one.attributes["href"] for one in page.all("a", class_="action")]
+        assert receipts == [f"/receipts/{one.receipt_id}" for one in view.models if one.receipt_id]
 
 
 def test_nothing_in_a_card_is_markup(renderer: Renderer) -> None:
