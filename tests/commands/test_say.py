@@ -43,6 +43,8 @@ async def test_a_first_message_begins_a_thread_and_is_answered(world: World) -> 
         ButtonAction.RETRY,
         ButtonAction.OTHER_MODEL,
         ButtonAction.SAVE,
+        ButtonAction.HAND_OVER,
+        ButtonAction.PIN,
         ButtonAction.SHOW_INPUT,
     ]
     (posted,) = world.poster.posts.values()

@@ -80,7 +80,7 @@ async def test_a_run_that_the_engine_gave_up_is_shown_as_failed(
 
     with monkeypatch.context() as patch:
         # As if the process had died between the run's failure and the note of it.
-        patch.setattr("core.engine.context.RUNS", {"chat": broken})
+        patch.setattr("core.engine.execution.RUNS", {"chat": broken})
         patch.setattr("core.engine.context.Context.fail", lambda *_: asyncio.sleep(0))
         said = await world.say(aki, "hello", wait=True)
     assert said.thread_id
