@@ -163,6 +163,7 @@ class CarryingContext(Context):
             found = [
                 {
                     "model": receipt.model,
+                    "step": receipt.step,
                     "receipt_id": receipt.id,
                     "fields": [
                         {

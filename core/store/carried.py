@@ -1,6 +1,7 @@
 """What people are shown of work that was carried into a thread, drawn from its rows whenever it is needed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,6 +19,7 @@ from core.domain.view import (
     ModelDelivery,
 )
 from core.store.handover import handover_into
+from core.store.page import hidden_name
 from core.store.pin import pins
 from core.store.thread import find_thread
 
@@ -71,9 +73,15 @@ def _header_view(
 
 
 def delivery_view(thread: Thread, stored: Mapping[str, Any]) -> DeliveryView:
-    """The delivery line as it was found."""
+    """The delivery line as it was found; a blind Compare keeps the names of its models to itself here too."""
     return DeliveryView(
         thread_id=thread.id,
         target=thread.mode,
-        models=tuple(ModelDelivery.from_json(one) for one in stored["models"]),
+        models=tuple(
+            replace(
+                one, model=hidden_name(thread, thread.mode.value, raw["step"].partition(":")[2]) or one.model
+            )
+            for raw in stored["models"]
+            for one in (ModelDelivery.from_json(raw),)
+        ),
     )

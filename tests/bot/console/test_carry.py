@@ -176,6 +176,23 @@ async def test_several_models_are_estimated_first_and_a_target_without_a_start_w
     assert "has begun already" in page.one("p", class_="error").text
 
 
+async def test_the_delivery_line_of_a_blind_compare_names_no_model(ground: Ground, source: str) -> None:
+    visitor = ground.visitor
+    path, form = await form_of_handover(visitor, source, "compare")
+    _, _, confirm = await visitor.post(f"{path}/send", {**form.fields(), "blind": "on", "text": "And now?"})
+    _, target, _ = await visitor.post(f"{path}/send", confirm.fields())
+
+    async def proved() -> bool:
+        return "What the models received" in (await visitor.get(target)).text
+
+    await eventually(proved)
+    card = (await visitor.get(target)).all("article", class_="card")[1].text
+    assert "received: Summary" in card
+    assert [name for name in ("alpha", "beta", "seer", "small") if name in card] == []
+    await press(visitor, target.removeprefix("/t/"), "reveal", target.removeprefix("/t/"))
+    assert "alpha" in (await visitor.get(target)).all("article", class_="card")[1].text
+
+
 async def test_a_refused_handover_says_why_and_keeps_every_field(ground: Ground, source: str) -> None:
     visitor = ground.visitor
     path, form = await form_of_handover(visitor, source, "debate")
