@@ -17,8 +17,8 @@ from core.domain.policy import Actor, Policy
 from core.domain.thread import Place
 from core.domain.view import AnswerView, PostView
 from core.engine.bench import Bench
-from core.engine.execution import carry_out
 from core.engine.engine import Engine
+from core.engine.execution import carry_out
 from core.engine.metrics import EngineMetrics
 from core.engine.run import DurableRun
 from core.engine.settings import EngineSettings

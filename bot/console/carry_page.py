@@ -14,13 +14,12 @@ from core.commands.opening import usual_setup
 from core.commands.pin import list_pins, show_pin_history
 from core.commands.thread import show_thread
 from core.domain.adoption import REASON_CHARS, Choice, ReviewTexts
-from core.domain.drafting import HandoverDraft
+from core.domain.drafting import HandoverDraft, draft_notes
 from core.domain.handover import LISTS, Field, HandoverFields, sent_fields
 from core.domain.pin import PinKind
 from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEM_CHARS, ITEMS, OVERVIEW_CHARS
 from core.domain.thread import Mode
 from core.domain.view import EstimateView
-from core.modes.drafting import draft_notes
 
 POLL_S = 2
 """After which a page that waits for a draft is loaded again, with or without a script."""

@@ -11,6 +11,7 @@ from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEM_CHARS, ITEMS, Pr
 from core.domain.receipt import CapApplied
 from core.domain.setup import Json
 from core.domain.thread import Mode
+from core.domain.view import Phrase
 
 QUOTE_CHARS = 300
 EXTRACT_CHARS = 2_000
@@ -148,3 +149,15 @@ def from_lines(text: str) -> tuple[str, ...]:
             items.append([line])
     texts = ("\n".join(item).strip() for item in items)
     return tuple(text for text in texts if text)
+
+
+def draft_notes(draft: HandoverDraft) -> tuple[Phrase, ...]:
+    """What the form says of its draft before a person edits it."""
+    notes: list[Phrase] = []
+    if draft.origin is DraftOrigin.EXTRACT:
+        notes.append(Phrase(key="draft_note.extract"))
+    if draft.missed:
+        notes.append(Phrase(key="draft_note.missed", fields={"count": len(draft.missed)}))
+    elif draft.repaired:
+        notes.append(Phrase(key="draft_note.repaired"))
+    return tuple(notes)

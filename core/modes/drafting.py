@@ -21,7 +21,6 @@ from core.domain.handover import HandoverFields, missing_pins, read_target
 from core.domain.message import Message
 from core.domain.pin import Pin
 from core.domain.thread import Mode
-from core.domain.view import Phrase
 from core.i18n import text
 from core.modes.context import Ask, HandoverContext
 from core.ports import Turn
@@ -93,18 +92,6 @@ def finish_draft(
         fields = HandoverFields.from_json({"sourceMode": mode.value, **data})
         draft = HandoverDraft(fields=fields, origin=DraftOrigin.MODEL, repaired=repaired)
     return completed(draft, turn.pins, turn.request.text)
-
-
-def draft_notes(draft: HandoverDraft) -> tuple[Phrase, ...]:
-    """What the form says of its draft before a person edits it."""
-    notes: list[Phrase] = []
-    if draft.origin is DraftOrigin.EXTRACT:
-        notes.append(Phrase(key="draft_note.extract"))
-    if draft.missed:
-        notes.append(Phrase(key="draft_note.missed", fields={"count": len(draft.missed)}))
-    elif draft.repaired:
-        notes.append(Phrase(key="draft_note.repaired"))
-    return tuple(notes)
 
 
 # --- the review of a branch -----------------------------------------------------------------------------------------

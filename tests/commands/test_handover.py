@@ -22,6 +22,12 @@ from core.domain.view import DeliveryView, HandoverHeaderView
 from core.store.handover import Handover
 from tests.product import World, eventually
 
+PLANTED = {
+    "open_questions": "question",
+    "constraints": "constraint",
+    "first_request": "request",
+    "conclusions": "conclusion",
+}
 FIELDS = {
     "sourceMode": "chat",
     "summary": "plantedsummary",
@@ -78,7 +84,7 @@ async def test_the_target_is_sent_its_fields_and_says_which(world: World, mode: 
     sent = "\n".join(part.text for part in world.model.calls[calls].ai_input.parts)
     assert "onlyinthesource" not in sent
     for one in line.models[0].fields:
-        planted = f"planted{ {'open_questions': 'question', 'constraints': 'constraint', 'first_request': 'request', 'conclusions': 'conclusion'}.get(one.field.value, one.field.value) }"
+        planted = f"planted{PLANTED.get(one.field.value, one.field.value)}"
         assert (planted in sent) == (one.state is not DeliveryState.NOT_CARRIED)
     header = next(view for view in world.poster.posts.values() if isinstance(view, HandoverHeaderView))
     assert header.constraints == ("plantedconstraint",)

@@ -9,7 +9,7 @@ import pytest
 
 from core.ai_input.structured import parse_output
 from core.domain.adoption import ReviewDraft, ReviewTexts
-from core.domain.drafting import DraftOrigin, HandoverDraft
+from core.domain.drafting import DraftOrigin, HandoverDraft, draft_notes
 from core.domain.handover import HandoverFields, check, missing_pins
 from core.domain.message import Cut, Message
 from core.domain.pin import Pin
@@ -18,7 +18,7 @@ from core.domain.thread import Mode
 from core.i18n import LOCALES, phrase
 from core.llm.demo_modes import structured_answer
 from core.modes.context import Answer, Ask, HandoverContext
-from core.modes.drafting import draft_handover, draft_notes, draft_review
+from core.modes.drafting import draft_handover, draft_review
 from core.ports import Turn
 from tests.ai_input.conversation import answer, attachment, message
 from tests.ai_input.test_drafting import ANSWERS, COMPARE, DEBATE, FIRST, PINS, branch, source
