@@ -16,7 +16,7 @@ from core.commands.artifact import list_saved, show_artifact
 from core.commands.model import list_models, show_usage
 from core.commands.opening import usual_setup
 from core.commands.receipt import show_ai_input
-from core.commands.review import DEFAULT_REVIEWERS
+from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, estimate_review
 from core.commands.services import Services
 from core.commands.thread import list_channels, show_thread
 from core.domain import codraft, compare, debate
@@ -252,6 +252,9 @@ class Pages:
         answers = reviewable(page, typed.ref)
         if not answers:
             raise Refusal("answer_not_found")
+        chosen = typed.chosen or {typed.ref}
+        count = int(typed.count) if typed.count.isdecimal() else DEFAULT_REVIEWERS
+        request = ReviewRequest(answers=tuple(sorted(chosen)), reviewers=count)
         return await self._sheet(
             visit,
             "review",
@@ -259,7 +262,8 @@ class Pages:
             typed,
             error,
             answers=answers,
-            chosen=typed.chosen or {typed.ref},
+            chosen=chosen,
+            estimate=None if error else await estimate_review(self.services, visit.actor, request),
             thread_locale=page.locale,
             least=1,
             most=MOST_REVIEWERS,

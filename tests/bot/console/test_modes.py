@@ -185,6 +185,7 @@ async def test_the_answers_of_a_compare_are_compared_reviewed_saved_and_joined(g
     assert "Comparison" in [one.text for one in page.all("p", class_="part-label")]
 
     review = await visitor.get(links(page, "Cross Review")[1].attributes["href"])
+    assert review.one("div", class_="estimate").text.startswith("2")
     ticks = review.all("input", type="checkbox")
     assert ["checked" in one.attributes for one in ticks] == [False, True]
     fields = {**review.fields(), **{one.attributes["name"]: "on" for one in ticks}}
