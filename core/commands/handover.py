@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from core.ai_input.handover import Words, content_of, declared_inputs, premises, prior_context
 from core.ai_input.material import Material
 from core.commands.opening import Opening, estimate, open_mode
-from core.commands.say import Said, say
+from core.commands.say import Said, check_opening, say
 from core.commands.services import Services, access_thread, enqueue, stands_in
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
@@ -18,6 +18,7 @@ from core.domain.view import EstimateView
 from core.modes import PROMPTS
 from core.modes.handing_over import DRAFT, OPEN
 from core.store.audit import do_audit, do_notice
+from core.store.carried_erasure import STRUCTURE
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.handover import (
@@ -31,9 +32,6 @@ from core.store.handover import (
 from core.store.message import do_add_message, find_message, first_of_person
 from core.store.run import Run, do_add_run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread
-
-STEP = "handover"
-"""Step of the one message that holds a target's structure; it stands in no conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +174,8 @@ async def send_handover(services: Services, actor: Actor, sending: Sending, *, e
     start = sending.start.strip()
     given = _given(services, source, target, fields, sending.setup)
     opening = _opening(services, policy, target, given, start, fields, sending)
+    if start:
+        await check_opening(services, actor, policy, opening, _carried_text(start, fields, target))
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
@@ -212,8 +212,12 @@ async def estimate_handover(services: Services, actor: Actor, sending: Sending) 
     given = _given(services, source, target, fields, sending.setup)
     seen = replace(sending, estimate_seen=True)
     opening = _opening(services, policy, target, given, sending.start.strip(), fields, seen)
-    carried = "\n".join(content_of(fields, each) for each in sent_fields(target, fields))
-    return estimate(services, opening, f"{sending.start}\n{carried}")
+    return estimate(services, opening, _carried_text(sending.start, fields, target))
+
+
+def _carried_text(start: str, fields: HandoverFields, target: Mode) -> str:
+    """What the target's first call is sent besides its prompts, for an estimate."""
+    return "\n".join([start, *(content_of(fields, each) for each in sent_fields(target, fields))])
 
 
 def _given(
@@ -306,7 +310,7 @@ async def _do_create(
         author=Author(kind=AuthorKind.PRODUCT, name=actor.name, person_id=actor.person_id),
         text="",
         created_at=services.clock.now(),
-        step=STEP,
+        step=STRUCTURE,
         data={**fields.to_json(), "source_thread_id": source.id},
     )
     await do_add_message(session, actor.workspace_id, structure)

@@ -155,12 +155,22 @@ async def _opening(
 
     Raises Refusal, also when the cost of a new thread was not shown before or is over a budget.
     """
-    if known is not None:
-        given = known.setup.get(AWAITS_START)
-        return open_mode(services, policy, known.mode, given, text, None) if given is not None else None
-    opening = open_mode(services, policy, said.mode, said.setup, text, said.model)
-    if len(opening.calls) > 1 and not said.estimate_seen:
-        raise Refusal("estimate_first", calls=len(opening.calls))
+    if known is None:
+        opening = open_mode(services, policy, said.mode, said.setup, text, said.model)
+        if len(opening.calls) > 1 and not said.estimate_seen:
+            raise Refusal("estimate_first", calls=len(opening.calls))
+    elif AWAITS_START in known.setup:
+        opening = open_mode(services, policy, known.mode, known.setup[AWAITS_START], text, None)
+    else:
+        return None
+    await check_opening(services, actor, policy, opening, text)
+    return opening
+
+
+async def check_opening(
+    services: Services, actor: Actor, policy: Policy, opening: Opening, text: str
+) -> None:
+    """Return when the budgets allow several calls; raise Refusal otherwise. A single call is checked as it is made."""
     if len(opening.calls) > 1:
         expected = estimate(services, opening, text)
         async with services.store.reading() as session:
@@ -172,7 +182,6 @@ async def _opening(
                 expected_usd=expected.cost_usd,
                 now=services.clock.now(),
             )
-    return opening
 
 
 async def _where(services: Services, actor: Actor, said: Said) -> tuple[Place, Thread | None]:

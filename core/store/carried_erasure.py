@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.handover import same
@@ -27,6 +27,9 @@ IN_BULK = {"synchronize_session": False}
 
 TYPED_IN = frozenset({"topic", "background", "task", "inputs", "prior_context", "priorContext"})
 """Fields of a thread's setup that hold what a person wrote."""
+
+STRUCTURE = "handover"
+"""Step of the one message that holds a target's structure."""
 
 CARRIED = (Origin.HANDOVER, Origin.PRIOR_CONTEXT, Origin.BACKGROUND)
 """Parts of an AI input that are made of a handover; in Co-Draft it stands inside the request."""
@@ -79,23 +82,30 @@ def _unquoted(value: Any, quotes: Quotes) -> Any:
 async def do_blank_carried(
     session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId, texts: Sequence[str]
 ) -> None:
-    """Blank what a person wrote in pins, handovers and adoptions, and in those of others what repeats `texts`.
+    """Blank what a person wrote in pins, handovers and adoptions, and in those of others what repeats `texts` or pins.
 
     `texts` are what the person's messages and titles said.
     """
-    quotes = quotes_any(texts)
+    mine = (PinRow.workspace_id == workspace_id, PinRow.author_id == person_id)
+    marked = await session.scalars(select(PinRow.text).where(*mine))
+    quotes = quotes_any([*texts, *marked])
     written = select(MessageRow.id).where(
         MessageRow.workspace_id == workspace_id, MessageRow.author_id == person_id
     )
     for change in (
-        update(PinRow)
-        .where(PinRow.workspace_id == workspace_id, PinRow.author_id == person_id)
-        .values(text=ERASED_NAME, author_name=ERASED_NAME),
+        update(PinRow).where(*mine).values(text=ERASED_NAME, author_name=ERASED_NAME),
         update(PinRow)
         .where(PinRow.workspace_id == workspace_id, PinRow.message_id.in_(written))
         .values(text=ERASED_NAME),
     ):
         await session.execute(change.execution_options(**IN_BULK))
+    pinned = select(PinRow.thread_id).where(
+        PinRow.workspace_id == workspace_id,
+        (PinRow.author_id == person_id) | PinRow.message_id.in_(written),
+    )
+    # Drafts are sent the pins of their thread together, as parts that are made of no one message.
+    together = (ReceiptPartRow.origin == Origin.HANDOVER.value, ReceiptPartRow.message_id.is_(None))
+    await _do_blank_parts(session, workspace_id, pinned, *together)
     await _do_blank_adoptions(session, workspace_id, person_id, quotes)
     for handover in await session.scalars(
         select(HandoverRow).where(HandoverRow.workspace_id == workspace_id)
@@ -161,12 +171,13 @@ async def _do_blank_target(session: AsyncSession, handover: HandoverRow, quotes:
         select(MessageRow).where(
             MessageRow.workspace_id == handover.workspace_id,
             MessageRow.thread_id == handover.target_thread_id,
-            MessageRow.data.is_not(None),
-            MessageRow.run_id.is_(None),
+            MessageRow.step == STRUCTURE,
+            MessageRow.erased.is_(False),
         )
     ):
-        source = {"source_thread_id": handover.source_thread_id}
-        message.data = {**handover.fields, **source} if message.data else None
+        # Rows of messages change only where they are erased.
+        message.text, message.erased = "", True
+        message.data = {**handover.fields, "source_thread_id": handover.source_thread_id}
     for thread in await session.scalars(
         select(ThreadRow).where(
             ThreadRow.workspace_id == handover.workspace_id, ThreadRow.top_id == handover.target_thread_id
@@ -180,33 +191,34 @@ async def _do_blank_target(session: AsyncSession, handover: HandoverRow, quotes:
         )
     ):
         notice.fields = _unquoted(notice.fields, quotes)
-    await _do_blank_receipts(session, handover)
-
-
-async def _do_blank_receipts(session: AsyncSession, handover: HandoverRow) -> None:
     threads = select(ThreadRow.id).where(
         ThreadRow.workspace_id == handover.workspace_id, ThreadRow.top_id == handover.target_thread_id
     )
-    receipts = select(ReceiptRow.id).where(
-        ReceiptRow.workspace_id == handover.workspace_id, ReceiptRow.thread_id.in_(threads)
-    )
     origins = [*CARRIED, *([Origin.REQUEST] if handover.target_mode == Mode.CODRAFT.value else [])]
-    holds = select(ReceiptPartRow.receipt_id).where(
-        ReceiptPartRow.receipt_id.in_(receipts), ReceiptPartRow.origin.in_([each.value for each in origins])
+    await _do_blank_parts(
+        session,
+        WorkspaceId(handover.workspace_id),
+        threads,
+        ReceiptPartRow.origin.in_([each.value for each in origins]),
     )
-    await session.execute(
+
+
+async def _do_blank_parts(
+    session: AsyncSession, workspace_id: WorkspaceId, threads: Any, *which: ColumnElement[bool]
+) -> None:
+    """Blank parts of the receipts of some threads, and mark those receipts."""
+    parts = (
+        ReceiptPartRow.workspace_id == workspace_id,
+        ReceiptPartRow.receipt_id.in_(select(ReceiptRow.id).where(ReceiptRow.thread_id.in_(threads))),
+        *which,
+    )
+    for change in (
         update(ReceiptRow)
-        .where(ReceiptRow.workspace_id == handover.workspace_id, ReceiptRow.id.in_(holds))
-        .values(erased=True, reasoning="")
-        .execution_options(**IN_BULK)
-    )
-    await session.execute(
-        update(ReceiptPartRow)
         .where(
-            ReceiptPartRow.workspace_id == handover.workspace_id,
-            ReceiptPartRow.receipt_id.in_(receipts),
-            ReceiptPartRow.origin.in_([each.value for each in origins]),
+            ReceiptRow.workspace_id == workspace_id,
+            ReceiptRow.id.in_(select(ReceiptPartRow.receipt_id).where(*parts)),
         )
-        .values(text="", images=[])
-        .execution_options(**IN_BULK)
-    )
+        .values(erased=True, reasoning=""),
+        update(ReceiptPartRow).where(*parts).values(text="", images=[]),
+    ):
+        await session.execute(change.execution_options(**IN_BULK))
