@@ -18,6 +18,7 @@ from core.commands.services import Services
 from core.commands.text import TextCommand, Word
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
+from core.domain.pin import PinKind
 from core.domain.policy import Actor
 from core.domain.view import ButtonAction
 
@@ -35,6 +36,16 @@ IN_THE_CONSOLE: Final = frozenset(
     }
 )
 """Buttons that need a form which chat does not have yet; a card in chat leaves them out."""
+
+
+def is_meant(command: TextCommand) -> bool:
+    """Whether a word that may begin an ordinary sentence too stands here as a command of chat."""
+    if command.word is Word.PIN:
+        try:
+            PinKind.read(command.rest.partition(" ")[0])
+        except Refusal:
+            return False
+    return command.word is not Word.HANDOVER
 
 
 async def typed(services: Services, actor: Actor, thread_id: ThreadId, command: TextCommand, key: str) -> str:
