@@ -226,8 +226,7 @@ def begins_with_another(text: str, bot: str) -> bool:
     return found is not None and found[1] == "@" and found[2] != bot
 
 
-ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
-"""Words that have a form or a button here and are ordinary words in a message."""
+_QUOTED: Final = re.compile(r"[\"“「『].*[\"”」』]", re.DOTALL)
 
 
 def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
@@ -237,21 +236,23 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
     also begin ordinary sentences count only where nothing else follows them.
     """
     command = parse_command(text)
-    if command is None or command.word in ELSEWHERE:
+    if command is None:
         return None
     if not called:
-        return (
-            command
-            if not command.rest and command.position is None and command.word is not Word.BRANCH
-            else None
-        )
+        alone = not command.rest and command.position is None
+        return command if alone and command.word not in STARTS | {Word.BRANCH} else None
+    if command.word in STARTS:
+        # A thread keeps its mode: inside one the same words are said to its model.
+        return None if ours else command
     match command.word:
         case Word.BRANCH:
             return command if ours or command.position is not None or not command.rest else None
         case Word.RENAME:
             return command if ours else None
-        case Word.RETRY:
-            return command if len(command.rest.split()) <= 1 else None
+        case Word.RETRY | Word.SAVE | Word.ARTIFACTS:
+            return command if len(command.rest.split()) <= 1 or _QUOTED.fullmatch(command.rest) else None
+        case Word.REVIEW:
+            return command if not command.rest or command.rest.split()[0].isdecimal() else None
         case _:
             return command if not command.rest else None
 
@@ -292,6 +293,8 @@ MORE: Final = "more."
 """What the ids of overflow menus begin with; the option says which button it stands for."""
 
 SEPARATOR: Final = "|"
+LISTED: Final = "\n"
+"""Between the values of a field from which several were taken, in the order in which they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,6 +433,9 @@ def _values(view: Json) -> dict[str, str]:
         for element in elements.values():
             chosen = element.get("selected_option")
             value = chosen.get("value") if isinstance(chosen, Mapping) else element.get("value")
+            several = element.get("selected_options")
+            if isinstance(several, list):
+                value = LISTED.join(str(one.get("value")) for one in several if isinstance(one, Mapping))
             found[block] = value if isinstance(value, str) else ""
     return found
 

@@ -135,6 +135,19 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     return result
 
 
+async def check_start(services: Services, actor: Actor, said: Said) -> None:
+    """Return where `say` would begin this thread now; nothing is stored or called. Raises the Refusal it would raise.
+
+    For an adapter that has to post the first message itself before it can say where the thread stands.
+    """
+    text = _checked_text(said)
+    policy = services.policy(actor.workspace)
+    place, _ = await _where(services, actor, said)
+    visible = await can_see(services, actor, place.platform, place.channel)
+    authorise(actor, Action.SAY, Subject(visible=visible), policy)
+    _ = await _opening(services, actor, policy, said, text)
+
+
 def _checked_text(said: Said) -> str:
     text = clean(said.text).strip()
     if not text and not said.uploads:
