@@ -21,6 +21,7 @@ from bot.slack.files import SlackFiles
 from bot.slack.http import EventRoute
 from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
+from bot.slack.memo import Memo
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 
 DRAIN_S: Final = 8.0
 AGAIN_S: Final = 30.0
+TAKEN_S: Final = 600.0
+"""Longer than Slack delivers an event again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +144,7 @@ class SlackAdapter:
             desk=desk,
             private=private,
             turns=Turns(),
+            taken=Memo(fresh_s=TAKEN_S),
         )
         self.app = SlackApp(
             calls=platform.calls,

@@ -16,6 +16,7 @@ from bot.slack.caller import Caller, Callers, place
 from bot.slack.calls import Calls, Json
 from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
+from bot.slack.memo import Memo
 from bot.slack.page import sentence
 from bot.slack.parse import (
     OWN_SUBTYPES,
@@ -73,13 +74,18 @@ class Intake:
     desk: Desk
     private: Private
     turns: Turns
+    taken: Memo[tuple[str, str, str], bool]
+    """Messages that were taken in, so that their second event costs nothing; the claims in the store decide."""
 
     async def written(self, bot: Bot, message: Written) -> None:
         """A message: a turn of ours, a command, or none of our business."""
         if message.at_top and not message.direct and not message.mentions(bot.user):
             return
+        key = (bot.workspace, message.channel, message.message)
         async with self.turns.turn(message.channel, message.thread, message.message):
-            await self._take(bot, message)
+            if self.taken.peek(key) is None:
+                await self._take(bot, message)
+                self.taken.put(key, value=True)
 
     async def _take(self, bot: Bot, message: Written) -> None:
         called = message.mentions(bot.user)

@@ -196,23 +196,37 @@ async def test_a_thread_whose_first_message_was_deleted_gets_no_posts(slack: Sla
     assert len(slack.server.calls_of("chat.postMessage")) == before
 
 
-async def test_a_store_that_is_away_makes_slack_send_the_event_again(
-    slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refusals = 2
-    begin = Store.writing
+def take_the_store_away(monkeypatch: pytest.MonkeyPatch, *, refusals: int) -> None:
+    """Refuse so many writing transactions."""
+    left, begin = [None] * refusals, Store.writing
 
     def away(store: Store) -> object:
-        nonlocal refusals
-        if refusals:
-            refusals -= 1
+        if left:
+            left.pop()
             raise StoreUnavailable("locked")
         return begin(store)
 
     monkeypatch.setattr(Store, "writing", away)
+
+
+async def test_a_store_that_is_away_makes_slack_send_the_event_again(
+    slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.slack.app.STORE_PAUSES_S", ())
+    take_the_store_away(monkeypatch, refusals=2)
     root = await slack.server.say(f"{MENTION} Which database?")
     await slack.settled("C1", root)
     assert any(d.attempts > 1 for d in slack.server.deliveries)
+    assert len(slack.model.calls) == 1
+
+
+async def test_a_store_that_is_busy_for_a_moment_delays_the_acknowledgement_alone(
+    slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_the_store_away(monkeypatch, refusals=1)
+    root = await slack.server.say(f"{MENTION} Which database?")
+    await slack.settled("C1", root)
+    assert all(d.attempts == 1 for d in slack.server.deliveries)
     assert len(slack.model.calls) == 1
 
 
