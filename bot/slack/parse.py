@@ -140,10 +140,11 @@ def _message(event: Json, event_id: str) -> Event:
         return Ignored(reason=f"message {subtype}")
     if event.get("bot_id") or event.get("bot_profile") or not event.get("user"):
         return Ignored(reason="not written by a person")
-    return _written(event, event_id, _text(event, "channel"), _text(event, "channel_type"))
+    return written(event, event_id, _text(event, "channel"), _text(event, "channel_type"))
 
 
-def _written(message: Json, event_id: str, channel: str, channel_type: str) -> Written:
+def written(message: Json, event_id: str, channel: str, channel_type: str) -> Written:
+    """A person's message as Slack describes it, in an event or in a list."""
     own = _text(message, "ts")
     thread = _text(message, "thread_ts") or own
     files = message.get("files")
@@ -178,8 +179,8 @@ def _changed(event: Json, event_id: str) -> Event:
         return Ignored(reason="not a person's message that changed")
     if not now.get("edited") or now.get("text") == before.get("text"):
         return Ignored(reason="a change without a new text, such as a link preview")
-    written = _written(now, event_id, channel, _text(event, "channel_type"))
-    return Edited(event_id=event_id, now=written, before=_text(before, "text"))
+    current = written(now, event_id, channel, _text(event, "channel_type"))
+    return Edited(event_id=event_id, now=current, before=_text(before, "text"))
 
 
 def _text(source: Json, name: str) -> str:

@@ -103,7 +103,9 @@ class SlackPoster:
         """Post the first message of a thread; its id. With `again` an earlier try may have: its post is taken then."""
         found = None
         if again:
-            found = await self.find(workspace_id, Place(platform=PLATFORM, channel=channel, thread=""), key=key)
+            found = await self.find(
+                workspace_id, Place(platform=PLATFORM, channel=channel, thread=""), key=key
+            )
         if found is not None:
             return found.ids[0]
         bot = await self._bot(workspace_id)

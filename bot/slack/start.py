@@ -14,12 +14,10 @@ from bot.slack.access import SlackAccess
 from bot.slack.block import actions, button
 from bot.slack.caller import Caller, place
 from bot.slack.parse import ACTION, SEPARATOR, Spot, Submission
-from bot.slack.people import PLATFORM
 from bot.slack.poster import SlackPoster
 from bot.slack.render import SlackMessage
 from bot.slack.start_form import (
     FIELD_CHARS,
-    TEXT,
     WORKFLOW,
     Wish,
     digest,
@@ -82,12 +80,16 @@ class Typed:
     text: str
 
 
+CHAT: Final = Typed(mode=Mode.CHAT, setup={}, text="")
+"""A message that names no mode."""
+
+
 def typed_start(command: TextCommand) -> Typed:
     """What words after a mention ask for; a Workflow is named before its request."""
     mode = MODES[command.word]
     if mode is not Mode.WORKFLOW:
         return Typed(mode=mode, setup={}, text=command.rest)
-    name, *rest = command.rest.split(maxsplit=1)or [""]
+    name, *rest = command.rest.split(maxsplit=1) or [""]
     return Typed(mode=mode, setup={"workflow": name}, text=rest[0] if rest else "")
 
 
@@ -126,9 +128,7 @@ class Starter:
 
     def _form(self, caller: Caller, asked: Wish, **more: Any) -> View:
         models = allowed_models(self.services, self.services.policy(caller.actor.workspace))
-        return start_form(
-            caller.locale, asked, models=models, workflows=self.services.workflows, **more
-        )
+        return start_form(caller.locale, asked, models=models, workflows=self.services.workflows, **more)
 
     async def submit(self, caller: Caller, form: Submission) -> View | None:
         """The estimate where none was seen for exactly this; otherwise the thread is started, and there is no view."""
@@ -149,16 +149,15 @@ class Starter:
             await check_start(self.services, caller.actor, self._said(caller, asked, ""))
             again = not await is_first(self.services, caller.actor, f"question:{asked.id}")
             workspace_id = caller.actor.workspace_id
-            question = question_message(
-                caller.locale, asked, caller.actor.name, self.services.workflows
-            )
+            question = question_message(caller.locale, asked, caller.actor.name, self.services.workflows)
             root = await self.poster.open_with(
                 workspace_id, asked.channel, question, key=f"{asked.id}/question", again=again
             )
             try:
                 result = await say(self.services, caller.actor, self._said(caller, asked, root))
             except Refusal:
-                await self.poster.take_back(workspace_id, asked.channel, root)
+                if not again:
+                    await self.poster.take_back(workspace_id, asked.channel, root)
                 raise
         if result.duplicate:
             return
@@ -199,14 +198,12 @@ class Starter:
         await check_start(self.services, caller.actor, said)
         means = Offer(message=spot.message, thread=spot.thread, digest=digest(_whole(asked)))
         t = caller.locale
-        start = button(
-            i18n.text(t, "slack_modes.start"), START_ACTION, means.dump(), style="primary"
-        )
-        usual = (
-            usual_setup(self.services, caller.actor, asked.mode)
-        )
+        start = button(i18n.text(t, "slack_modes.start"), START_ACTION, means.dump(), style="primary")
+        usual = usual_setup(self.services, caller.actor, asked.mode)
         blocks = (*estimate_blocks(t, asked.mode, usual, view), actions("start", [start]))
-        title = i18n.text(t, "slack_modes.estimate_title", mode=i18n.text(t, f"slack_modes.{asked.mode.value}"))
+        title = i18n.text(
+            t, "slack_modes.estimate_title", mode=i18n.text(t, f"slack_modes.{asked.mode.value}")
+        )
         return SlackMessage(blocks=blocks, text=title)
 
 

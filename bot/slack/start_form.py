@@ -233,7 +233,9 @@ def _fields(
         chosen=values.get(MODELS, "").split(LISTED),
         most=MOST[mode],
     )
-    chosen = field(MODELS, _t(locale, "models"), menu, optional=False, hint=_t(locale, f"models_{mode.value}"))
+    chosen = field(
+        MODELS, _t(locale, "models"), menu, optional=False, hint=_t(locale, f"models_{mode.value}")
+    )
     match mode:
         case Mode.COMPARE:
             return [text, chosen, _blind(locale, values)]
@@ -325,6 +327,8 @@ def _inputs(
 ) -> list[dict[str, Any]]:
     """What the chosen workflow can be given besides; the ids change with it, since Slack keeps what stays."""
     workflow = workflows.get(values.get(WORKFLOW, ""))
+    if workflow is None:
+        return []
     return [
         text_input(
             name := _input(workflow.name, one.name),
@@ -334,7 +338,7 @@ def _inputs(
             value=values.get(name, ""),
             lines=True,
         )
-        for one in (workflow.inputs if workflow else ())
+        for one in workflow.inputs
         if one.name != FIRST_REQUEST
     ]
 
@@ -371,7 +375,7 @@ def _order(locale: str, mode: Mode, setup: Mapping[str, Any]) -> str:
     if mode is Mode.DEBATE:
         seats = zip(LETTERS, debate.DEFAULT_ROLES, setup.get("participants", ()), strict=False)
         named = [
-            f"{letter} {one['model']} ({i18n.text(locale, f'debate_role.{one.get("role") or role}')})"
+            f"{letter} {one['model']} ({i18n.text(locale, 'debate_role.' + (one.get('role') or role.value))})"
             for letter, role, one in seats
         ]
     else:
@@ -385,7 +389,7 @@ def question_message(locale: str, asked: Wish, name: str, workflows: Mapping[str
     workflow = workflows.get(asked.values.get(WORKFLOW, ""))
     if workflow is not None:
         mode = f"{mode}: {workflow.title.in_locale(locale)}"
-    head = escape(_t(locale, "asks", name=one_line(name, 80), mode=mode))
+    head = escape(_t(locale, "asks", person=one_line(name, 80), mode=mode))
     blocks: list[Block] = [context(head), *_whole(asked.text)]
     more = [(_t(locale, "background"), asked.values.get(BACKGROUND, "").strip())]
     for one in workflow.inputs if workflow else ():
