@@ -78,7 +78,7 @@ class Reviewer:
         answers = beside(page, last_reviewable(page))
         return await self.review(
             caller,
-            [ref for one in answers if (ref := one.message_id)],
+            [_ref(one, ButtonAction.REVIEW) for one in answers],
             key=key,
             reviewers=int(count) if count else DEFAULT_REVIEWERS,
             focus=focus,
@@ -89,7 +89,8 @@ class Reviewer:
         page = await show_thread(self.services, caller.actor, subject.thread)
         answers = beside(page, _named(page, subject.ref))[:MOST_ANSWERS]
         options = [
-            option(f"#{one.position or '–'} {one.model}: {one.text}", str(one.message_id)) for one in answers
+            option(f"#{one.position or '–'} {one.model}: {one.text}", _ref(one, ButtonAction.REVIEW))
+            for one in answers
         ]
         menu = multi_select(
             ANSWERS_FIELD,
@@ -143,7 +144,7 @@ class Reviewer:
     async def save_last(self, caller: Caller, thread_id: ThreadId, name: str, *, key: str) -> str:
         """Save the thread's last answer; the sentence that says under which name."""
         answer = last_answer(await show_thread(self.services, caller.actor, thread_id))
-        return await self.save(caller, answer.message_id or "", name.strip(QUOTES), key=key)
+        return await self.save(caller, _ref(answer, ButtonAction.SAVE), name.strip(QUOTES), key=key)
 
     async def save(
         self, caller: Caller, ref: str, name: str = "", *, key: str, as_version: bool = False
@@ -172,7 +173,7 @@ class Reviewer:
             close=_t(caller, "slack.cancel"),
             submit=_t(caller, "button.save"),
             metadata=About(
-                thread=subject.thread, ref=answer.message_id or "", channel=subject.channel
+                thread=subject.thread, ref=_ref(answer, ButtonAction.SAVE), channel=subject.channel
             ).dump(),
         )
 
@@ -208,7 +209,7 @@ QUOTES: Final = ' "“”「」『』'
 def last_reviewable(page: ThreadPage) -> AnswerView:
     """The newest answer that can be reviewed. Raises Refusal when none can."""
     for item in reversed(page.items):
-        if isinstance(item, AnswerView) and _offers_review(item):
+        if isinstance(item, AnswerView) and _ref(item, ButtonAction.REVIEW):
             return item
     raise Refusal("answer_not_found")
 
@@ -220,16 +221,16 @@ def beside(page: ThreadPage, answer: AnswerView) -> list[AnswerView]:
         for item in page.items
         if isinstance(item, AnswerView)
         and item.answers_id == answer.answers_id
-        and item.message_id
-        and _offers_review(item)
+        and _ref(item, ButtonAction.REVIEW)
     ]
     if not found:
         raise Refusal("slack_nothing_to_review")
     return found
 
 
-def _offers_review(item: AnswerView) -> bool:
-    return any(button.action is ButtonAction.REVIEW for button in item.buttons)
+def _ref(item: AnswerView, action: ButtonAction) -> str:
+    """What an answer's button names; empty where the answer has no such button."""
+    return next((button.ref for button in item.buttons if button.action is action), "")
 
 
 def _named(page: ThreadPage, ref: str) -> AnswerView:
