@@ -153,6 +153,33 @@ class SlackServer(SlackApi):
         results = [await self.deliver("interactive", body) for _ in range(times)]
         return results[-1]
 
+    async def choose(
+        self, channel: str, ts: str, menu: Json, option: Json, *, user: str = "UALICE"
+    ) -> Delivery:
+        """Take an entry of an overflow menu that stands under a message."""
+        message = self.channels[channel].messages[ts]
+        body = {
+            **self._interactive("block_actions", user),
+            "channel": {"id": channel},
+            "container": {
+                "type": "message",
+                "message_ts": ts,
+                "channel_id": channel,
+                "thread_ts": message.get("thread_ts", ts),
+            },
+            "message": message,
+            "response_url": self.answer_address(),
+            "actions": [
+                {
+                    "type": menu["type"],
+                    "action_id": menu["action_id"],
+                    "selected_option": option,
+                    "action_ts": self.ts(),
+                }
+            ],
+        }
+        return await self.deliver("interactive", body)
+
     async def click_in_view(self, view_id: str, action: str, value: str, *, user: str = "UALICE") -> Delivery:
         body = {
             **self._interactive("block_actions", user),

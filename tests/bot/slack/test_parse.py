@@ -182,6 +182,18 @@ def test_a_message_to_another_person_begins_with_their_name() -> None:
         ("branch", False, True, None),
         ("models are great", False, True, None),
         ("hello", True, True, None),
+        ("compare SQLite and Postgres", True, False, Word.COMPARE),
+        ("compare SQLite and Postgres", True, True, None),
+        ("compare SQLite and Postgres", False, False, None),
+        ("debate", False, False, None),
+        ("review", True, True, Word.REVIEW),
+        ("review 3 what about security", True, True, Word.REVIEW),
+        ("review this code please", True, True, None),
+        ("save", True, True, Word.SAVE),
+        ("save plan", True, True, Word.SAVE),
+        ("save “The plan B”", True, True, Word.SAVE),
+        ("save me from this", True, True, None),
+        ("artifacts", True, True, Word.ARTIFACTS),
     ],
 )
 def test_words_are_commands_only_where_they_are_meant(

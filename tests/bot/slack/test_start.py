@@ -12,6 +12,7 @@ from core.commands.thread import list_channels
 from core.domain.errors import StoreUnavailable
 from core.domain.policy import Policy
 from core.domain.thread import Mode
+from core.domain.view import MessageView
 from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
 from tests.platforms.slack_api import TEAM, Delivery
 from tests.platforms.slack_server import SlackServer
@@ -292,3 +293,32 @@ async def test_words_that_cannot_start_get_a_sentence(slack: SlackWorld, text: s
     _, told = await estimate_of(slack, text)
     assert says in told["text"]
     assert slack.model.calls == []
+
+
+async def test_an_edit_of_a_question_leaves_the_word_that_named_the_mode_out(slack: SlackWorld) -> None:
+    root, shown = await estimate_of(slack, f"compare {QUESTION}")
+    await press_start(slack, shown)
+    await finished(slack, calls_in(shown))
+    await slack.server.edit("C1", root, f"{MENTION} compare Which queue?")
+    page = await slack.page()
+    assert [i.text for i in page.items if isinstance(i, MessageView)] == ["Which queue?"]
+
+
+async def test_a_mode_can_be_started_in_the_conversation_with_the_bot_alone(slack: SlackWorld) -> None:
+    view = await opened(slack, "/compare", QUESTION, channel="D1")
+    shown = await estimated(slack, view["id"])
+    await slack.server.submit(view["id"], {})
+    await finished(slack, calls_in(shown))
+    (root,) = roots(slack, "D1")
+    assert QUESTION in texts_of(root)
+
+
+async def test_a_reply_under_a_started_question_goes_to_every_model(slack: SlackWorld) -> None:
+    view = await opened(slack, "/compare", QUESTION)
+    shown = await estimated(slack, view["id"], {"models": "1:alpha\n1:beta"})
+    await slack.server.submit(view["id"], {})
+    await finished(slack, calls_in(shown))
+    (root,) = roots(slack)
+    await slack.server.say("And for reads?", thread=root["ts"])
+    await finished(slack, 4)
+    assert "And for reads?" in slack.model.sent()
