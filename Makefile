@@ -27,7 +27,7 @@ run: .venv/run.stamp ## Start the product; the line it prints is the page to ope
 	@$(BIN)/promptflow serve
 
 test: lint ## All gates and tests, without the long series
-	$(BIN)/pytest -n 2 -q -m "not soak"
+	$(BIN)/pytest -n 2 -q -rs -m "not soak"
 
 lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/ruff format --check .

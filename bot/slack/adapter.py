@@ -41,6 +41,7 @@ log = logging.getLogger(__name__)
 
 DRAIN_S: Final = 8.0
 AGAIN_S: Final = 30.0
+AT_ONCE: Final = 8
 TAKEN_S: Final = 600.0
 """Longer than Slack delivers an event again."""
 
@@ -155,6 +156,7 @@ class SlackAdapter:
             private=private,
             turns=Turns(),
             taken=Memo(fresh_s=TAKEN_S),
+            places=asyncio.Semaphore(AT_ONCE),
         )
         self.app = SlackApp(
             calls=platform.calls,

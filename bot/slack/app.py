@@ -62,9 +62,6 @@ log = logging.getLogger(__name__)
 ACK_S: Final = 2.2
 """Slack waits three seconds for an acknowledgement; the store gets two of them (architecture §1)."""
 
-AT_ONCE: Final = 8
-"""Events that are worked on at the same time. More would only wait for the store's one writer and time out there."""
-
 STORE_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses before an event is tried again here, besides Slack's own deliveries a minute and more apart."""
 
@@ -155,7 +152,6 @@ class SlackApp:
         self._private = private
         self._background = background
         self._taking: dict[str, asyncio.Task[None]] = {}
-        self._places = asyncio.Semaphore(AT_ONCE)
 
         # The library fills in arguments by name and stumbles over the `self` of a method.
         async def authorize(context: AsyncBoltContext) -> Any:
@@ -239,11 +235,10 @@ class SlackApp:
         return _acknowledged()
 
     async def _take(self, bot: Bot, event: Event) -> None:
-        """Take an event in, in its turn, and again for a while where the store is busy."""
+        """Take an event in, and again for a while where the store is busy."""
         for pause_s in (*STORE_PAUSES_S, None):
             try:
-                async with self._places:
-                    await self._hand_on(bot, event)
+                await self._hand_on(bot, event)
             except StoreUnavailable:
                 if pause_s is None:
                     raise

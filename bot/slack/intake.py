@@ -79,14 +79,18 @@ class Intake:
     turns: Turns
     taken: Memo[tuple[str, str, str], bool]
     """Messages that were taken in, so that their second event costs nothing; the claims in the store decide."""
+    places: asyncio.Semaphore
+    """Messages that are worked on at one time. More would only wait for the store's one writer and time out there."""
 
     async def written(self, bot: Bot, message: Written) -> None:
         """A message: a turn of ours, a command, or none of our business."""
         if message.at_top and not message.direct and not message.mentions(bot.user):
             return
         key = (bot.workspace, message.channel, message.message)
-        async with self.turns.turn(message.channel, message.thread, message.message):
-            if self.taken.peek(key) is None:
+        if self.taken.peek(key):
+            return
+        async with self.turns.turn(message.channel, message.thread, message.message), self.places:
+            if not self.taken.peek(key):
                 await self._take(bot, message)
                 self.taken.put(key, value=True)
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.ai_input.estimate import estimate_tokens
+from core.commands.opening import OUTPUT_GUESS_TOKENS, PROMPT_GUESS_TOKENS
 from core.commands.services import Services, access_answer, allowed_models, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId
@@ -10,11 +12,12 @@ from core.domain.policy import Action, Actor
 from core.domain.review import FOCUS_CHARS, ReviewSetup, pick_reviewers
 from core.domain.setup import models_in
 from core.domain.thread import Mode, Thread
+from core.domain.view import EstimateView
 from core.modes import PROMPTS
 from core.modes.cross_review import KIND
 from core.store.claim import claim, settle
 from core.store.database import Session
-from core.store.message import find_message, models_of_thread
+from core.store.message import find_message, find_messages, models_of_thread
 from core.store.page import hidden_name
 from core.store.run import Run, do_add_run
 
@@ -47,7 +50,6 @@ async def cross_review(
     if len(focus) > FOCUS_CHARS:
         raise Refusal("focus_too_long", name="focus", had=len(focus), limit=FOCUS_CHARS)
     thread, answers = await _reviewed(services, actor, request.answers)
-    policy = services.policy(actor.workspace)
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
@@ -56,14 +58,9 @@ async def cross_review(
                 reviewers=tuple(earlier["reviewers"]),
                 asked=earlier["asked"],
             )
-        took_part = [
-            *await models_of_thread(session, actor.workspace_id, thread.id),
-            *models_in(thread.setup),
-        ]
-        available = _in_order(services.models.defaults.reviewers, allowed_models(services, policy))
         setup = ReviewSetup(
             answers=answers,
-            reviewers=_picked(available, took_part, request.reviewers, thread),
+            reviewers=await _reviewers(session, services, actor, thread, request.reviewers),
             asked=request.reviewers,
             focus=focus,
             seed=services.clock.new_id(),
@@ -78,6 +75,32 @@ async def cross_review(
         )
     await enqueue(services, run)
     return started
+
+
+async def estimate_review(services: Services, actor: Actor, request: ReviewRequest) -> EstimateView:
+    """What a Cross Review is expected to cost; nothing is stored or called (spec §14). Raises Refusal."""
+    thread, answers = await _reviewed(services, actor, request.answers)
+    async with services.store.reading() as session:
+        texts = [one.text for one in await find_messages(session, actor.workspace_id, answers)]
+        reviewers = await _reviewers(session, services, actor, thread, request.reviewers)
+    reads = estimate_tokens("\n".join((*texts, request.focus))) + PROMPT_GUESS_TOKENS
+    prices = [services.models.models[alias].cost_usd(reads, OUTPUT_GUESS_TOKENS) for alias in reviewers]
+    return EstimateView(
+        calls=len(reviewers),
+        input_tokens=reads * len(reviewers),
+        output_tokens=OUTPUT_GUESS_TOKENS * len(reviewers),
+        cost_usd=sum(price for price in prices if price is not None),
+        unpriced=tuple(alias for alias, price in zip(reviewers, prices, strict=True) if price is None),
+    )
+
+
+async def _reviewers(
+    session: Session, services: Services, actor: Actor, thread: Thread, count: int
+) -> tuple[str, ...]:
+    """Models that took no part, in the order of `[defaults]`. Raises Refusal where there is none."""
+    took_part = [*await models_of_thread(session, actor.workspace_id, thread.id), *models_in(thread.setup)]
+    allowed = allowed_models(services, services.policy(actor.workspace))
+    return _picked(_in_order(services.models.defaults.reviewers, allowed), took_part, count, thread)
 
 
 def _picked(

@@ -287,7 +287,7 @@ DIFF: Final = """### What changed, and why
 - Shorter opening — Nobody reads the old one.
 
 ```diff
-@@ 3 unchanged lines @@
+@@ unchanged lines: 3 @@
   We decided on **Friday**.
 - The queue moves to Postgres, because of the writers, as all of us know.
 + The queue moves to Postgres.

@@ -1,5 +1,7 @@
-"""A product for each test of a command."""
+"""A product for each test of a mode."""
 
+import asyncio
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -7,18 +9,30 @@ import pytest
 
 from tests.product import World, open_world
 
+FILES = ("app.db", "engine.db")
+
+
+def urls(folder: Path) -> list[str]:
+    return [f"sqlite:///{folder / name}" for name in FILES]
+
+
+@pytest.fixture(scope="session")
+def empty_product(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both databases as a first start leaves them: making their tables costs more than most tests."""
+    folder = tmp_path_factory.mktemp("empty")
+
+    async def make() -> None:
+        async with open_world(*urls(folder)):
+            pass
+
+    asyncio.run(make())
+    return folder
+
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncGenerator[World]:
+async def world(tmp_path: Path, empty_product: Path) -> AsyncGenerator[World]:
     """The product on two SQLite files."""
-    async with open_world(
-        f"sqlite:///{tmp_path / 'app.db'}", f"sqlite:///{tmp_path / 'engine.db'}"
-    ) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def postgres_world(tmp_path: Path, postgres_url: str) -> AsyncGenerator[World]:
-    """The product with its own data on Postgres, where writers do not queue in the process."""
-    async with open_world(postgres_url, f"sqlite:///{tmp_path / 'engine.db'}") as opened:
+    for name in FILES:
+        shutil.copy(empty_product / name, tmp_path / name)
+    async with open_world(*urls(tmp_path)) as opened:
         yield opened

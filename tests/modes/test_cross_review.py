@@ -5,7 +5,7 @@ import re
 
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join
-from core.commands.review import ReviewRequest, ReviewStarted, cross_review
+from core.commands.review import ReviewRequest, ReviewStarted, cross_review, estimate_review
 from core.domain.errors import FailureKind
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor, Policy
@@ -114,6 +114,19 @@ async def test_reviewers_took_no_part_in_any_way(world: World) -> None:
         cross_review(world.services, aki, ReviewRequest(answers=(answer,)), event_key="n"), "no_reviewer"
     )
     assert await count(world, "run") == runs
+
+
+async def test_an_estimate_counts_every_reviewer_and_calls_nobody(world: World) -> None:
+    aki = await world.person()
+    world.policies[WORKSPACE.external_id] = Policy(allowed_models=FOUR)
+    thread = await compared(world, aki)
+    answer = str((await world.answers(aki, thread))[0].message_id)
+    sent = len(world.model.calls)
+    one = await estimate_review(world.services, aki, ReviewRequest(answers=(answer,), reviewers=1))
+    two = await estimate_review(world.services, aki, ReviewRequest(answers=(answer,), reviewers=2))
+    assert (one.calls, two.calls) == (1, 2)
+    assert two.input_tokens == 2 * one.input_tokens > 0
+    assert len(world.model.calls) == sent
 
 
 async def test_moderators_and_participants_that_failed_do_not_review(world: World) -> None:

@@ -197,7 +197,7 @@ def test_no_line_of_a_text_can_close_the_fence_of_a_difference() -> None:
 
 def test_lines_left_out_are_counted() -> None:
     old = "\n".join(map(str, range(20)))
-    assert "@@ 17 unchanged lines @@\n  17" in present_diff(diff(old, old + "\nnew"), "en")
+    assert "@@ unchanged lines: 17 @@\n  17" in present_diff(diff(old, old + "\nnew"), "en")
 
 
 VERDICT = {

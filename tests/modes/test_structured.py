@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from core.domain.thread import Mode
 from core.domain.view import AnswerState
 from tests.commands.look import rows
@@ -11,14 +9,14 @@ from tests.modes.look import DEBATE, by_step, card, sent_to, started, step_of, s
 from tests.product import World
 
 GOOD = json.dumps({"stance": "planted-stance", "text": "planted-text"})
-BAD = {
-    "words around": f"Here it is:\n{GOOD}\nI hope this helps.",
-    "wrong schema": '{"stance": "planted-stance"}',
-    "no object": '["planted-stance"]',
-    "cut": GOOD[:20],
-    "key twice": '{"stance": "a", "stance": "b", "text": "c"}',
-    "not a number": '{"stance": "a", "text": NaN}',
-}
+BAD = [  # words around, wrong schema, no object, cut, a key twice, not a number
+    f"Here it is:\n{GOOD}\nI hope this helps.",
+    '{"stance": "planted-stance"}',
+    '["planted-stance"]',
+    GOOD[:20],
+    '{"stance": "a", "stance": "b", "text": "c"}',
+    '{"stance": "a", "text": NaN}',
+]
 
 
 async def test_a_fence_around_all_of_it_is_taken_off_without_another_call(world: World) -> None:
@@ -31,19 +29,20 @@ async def test_a_fence_around_all_of_it_is_taken_off_without_another_call(world:
     assert len(world.model.calls) == 6
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-async def test_anything_else_is_mended_once_by_the_model(world: World, bad: str) -> None:
+async def test_anything_else_is_mended_once_by_the_model(world: World) -> None:
     aki = await world.person()
-    world.model.plan = by_step({"positions:A": bad, "positions:A.repair": GOOD})
-    thread = await started(world, aki, Mode.DEBATE, "Ship?", **DEBATE)
-    view = await card(world, aki, thread, "positions:A")
-    assert (view.text, view.state) == ("**Stance: planted-stance**\n\nplanted-text", AnswerState.DONE)
-    assert len(world.model.calls) == 7
-    first, second = [c for c in world.model.calls if step_of(c).startswith("positions:A")]
-    assert second.ai_input.parts[: len(first.ai_input.parts)] == first.ai_input.parts
-    assert second.ai_input.output_schema == first.ai_input.output_schema
-    assert "planted-text" in sent_to(world, "rebuttals.1:B")
-    assert bad not in sent_to(world, "rebuttals.1:B")
+    for bad in BAD:
+        world.model.calls.clear()
+        world.model.plan = by_step({"positions:A": bad, "positions:A.repair": GOOD})
+        thread = await started(world, aki, Mode.DEBATE, "Ship?", **DEBATE)
+        view = await card(world, aki, thread, "positions:A")
+        assert (view.text, view.state) == ("**Stance: planted-stance**\n\nplanted-text", AnswerState.DONE)
+        assert len(world.model.calls) == 7
+        first, second = [c for c in world.model.calls if step_of(c).startswith("positions:A")]
+        assert second.ai_input.parts[: len(first.ai_input.parts)] == first.ai_input.parts
+        assert second.ai_input.output_schema == first.ai_input.output_schema
+        assert "planted-text" in sent_to(world, "rebuttals.1:B")
+        assert bad not in sent_to(world, "rebuttals.1:B")
 
 
 async def test_what_stays_wrong_is_told_and_joins_no_conversation(world: World) -> None:

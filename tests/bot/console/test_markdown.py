@@ -26,7 +26,7 @@ def test_usual_markdown_becomes_html_with_tables_and_code(markdown: Markdown) ->
 
 
 def test_a_difference_has_a_class_for_each_line_and_keeps_its_text(markdown: Markdown) -> None:
-    text = f"@@ 3 unchanged lines @@\n  same\n- {HOSTILE}\n+ new\n\n  end\n"
+    text = f"@@ unchanged lines: 3 @@\n  same\n- {HOSTILE}\n+ new\n\n  end\n"
     page = parsed(markdown, f"```diff\n{text}```")
     lines = [one for one in page.all("span") if one.classes & {"added", "removed", "hunk", "same"}]
     assert [one.attributes["class"] for one in lines] == ["hunk", "same", "removed", "added", "same", "same"]
