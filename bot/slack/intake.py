@@ -40,7 +40,7 @@ from bot.slack.stream import Streams
 from bot.slack.turn import Turns
 from core.commands.event import is_first
 from core.commands.message import edit_message, follow_deletion
-from core.commands.place import is_ours, message_at
+from core.commands.place import is_ours, message_at, thread_at
 from core.commands.say import Earlier, Said, SaidResult, say
 from core.commands.services import Services
 from core.commands.text import STARTS
@@ -157,8 +157,12 @@ class Intake:
                 there = replace(spot, thread=meant.thread, message=meant.message)
                 return await self.desk.starter.offer(caller, there, command)
             where = place(spot.channel, meant.thread)
-            ours = await is_ours(self.services, bot.workspace, where)
-            await self._say(caller, message, where, asked.text, ours=ours, asked=asked)
+            known = await thread_at(self.services, caller.actor, where)
+            if known is None:
+                await self._say(caller, message, where, asked.text, ours=False, asked=asked)
+            elif known.mode is not asked.mode:
+                # Another message made the thread ours meanwhile.
+                raise Refusal("slack_thread_taken")
         return None
 
     async def _reread(self, bot: Bot, channel: str, meant: Offer) -> Written | None:

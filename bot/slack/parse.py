@@ -228,6 +228,7 @@ def begins_with_another(text: str, bot: str) -> bool:
 
 
 _QUOTED: Final = re.compile(r"[\"“「『].*[\"”」』]", re.DOTALL)
+_NUMBERED: Final = re.compile(r"\d{1,3}(?:\s|$)")
 
 
 def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
@@ -253,7 +254,7 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
         case Word.RETRY | Word.SAVE | Word.ARTIFACTS:
             return command if len(command.rest.split()) <= 1 or _QUOTED.fullmatch(command.rest) else None
         case Word.REVIEW:
-            return command if not command.rest or command.rest.split()[0].isdecimal() else None
+            return command if not command.rest or _NUMBERED.match(command.rest) else None
         case _:
             return command if not command.rest else None
 

@@ -43,6 +43,12 @@ NAME_FIELD: Final = "artifact"
 VERSION_FIELD: Final = "as_version"
 SHOWN_ARTIFACTS: Final = 20
 SHOWN_VERSIONS: Final = 20
+QUOTES: Final = ' "“”「」『』'
+PIECE: Final = 1_400
+"""Characters of a paragraph, even where each takes two units."""
+
+MOST_SHOWN: Final = 5_600
+"""Characters of a text that a message shows, well within what all its blocks may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +79,7 @@ class Reviewer:
 
     async def review_last(self, caller: Caller, thread_id: ThreadId, rest: str, *, key: str) -> str:
         """`review`, `review 3`, `review 3 what to look at`: every answer to the thread's last question."""
-        count, _, focus = rest.partition(" ")
+        count, focus = (*rest.split(maxsplit=1), "", "")[:2]
         page = await show_thread(self.services, caller.actor, thread_id)
         answers = beside(page, last_reviewable(page))
         return await self.review(
@@ -203,9 +209,6 @@ class Reviewer:
         return SlackMessage(blocks=(*blocks, context(escape(how))), text=title)
 
 
-QUOTES: Final = ' "“”「」『』'
-
-
 def last_reviewable(page: ThreadPage) -> AnswerView:
     """The newest answer that can be reviewed. Raises Refusal when none can."""
     for item in reversed(page.items):
@@ -270,13 +273,6 @@ def _whole(caller: Caller, shown: Shown) -> SlackMessage:
         cut = _t(caller, "slack_modes.artifact_cut", shown=MOST_SHOWN, chars=len(shown.text))
         blocks.append(context(escape(cut)))
     return SlackMessage(blocks=tuple(blocks), text=name)
-
-
-PIECE: Final = 1_400
-"""Characters of a paragraph, even where each takes two units."""
-
-MOST_SHOWN: Final = 5_600
-"""Characters of a text that a message shows, well within what all its blocks may hold."""
 
 
 def _sentence(text: str) -> SlackMessage:

@@ -189,6 +189,8 @@ def test_a_message_to_another_person_begins_with_their_name() -> None:
         ("review", True, True, Word.REVIEW),
         ("review 3 what about security", True, True, Word.REVIEW),
         ("review this code please", True, True, None),
+        ("review 3　安全性", True, True, Word.REVIEW),
+        ("review 3rd paragraph", True, True, None),
         ("save", True, True, Word.SAVE),
         ("save plan", True, True, Word.SAVE),
         ("save “The plan B”", True, True, Word.SAVE),

@@ -60,8 +60,8 @@ async def finished(slack: SlackWorld, calls: int = 2) -> None:
 
     async def done() -> bool:
         channels = await list_channels(slack.services, await slack.actor(), PLATFORM)
-        (item,) = [one for channel in channels for one in channel.threads]
-        return len(slack.model.calls) >= calls and not item.busy
+        busy = [one.busy for channel in channels for one in channel.threads]
+        return len(slack.model.calls) >= calls and busy == [False]
 
     await eventually(done)
 
@@ -322,3 +322,22 @@ async def test_a_reply_under_a_started_question_goes_to_every_model(slack: Slack
     await slack.server.say("And for reads?", thread=root["ts"])
     await finished(slack, 4)
     assert "And for reads?" in slack.model.sent()
+
+
+async def test_a_mode_started_in_a_human_thread_takes_in_what_stood_there(slack: SlackWorld) -> None:
+    human = await slack.server.say("We have 500 writers.")
+    _, shown = await estimate_of(slack, "compare Which database?", thread=human)
+    await press_start(slack, shown)
+    await finished(slack, calls_in(shown))
+    assert "We have 500 writers." in slack.model.sent(0)
+    assert (await slack.page()).mode is Mode.COMPARE
+
+
+async def test_a_thread_that_became_a_chat_meanwhile_is_not_started_over(slack: SlackWorld) -> None:
+    human = await slack.server.say("We have 500 writers.")
+    _, shown = await estimate_of(slack, "compare Which database?", thread=human)
+    await slack.ask("What do you say?", thread=human)
+    await press_start(slack, shown)
+    await eventually(lambda: len(slack.server.ephemerals) == 2)
+    assert len(slack.model.calls) == 1
+    assert (await slack.page()).mode is Mode.CHAT
