@@ -9,25 +9,29 @@ import discord
 from bot.discord import reply
 from bot.discord.card import Card, Menu, Option
 from bot.discord.channel import Channels, retitle
+from bot.discord.component import NO_MENTIONS, nonce
 from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
-from bot.discord.render import thread_name
+from bot.discord.plan import names_in
+from bot.discord.render import plain, thread_name
+from bot.discord.traffic import translated
 from core.commands.answer import answer_again, keep_answer, stop
-from core.commands.artifact import save_answer
+from core.commands.artifact import list_saved, save_answer, show_artifact
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, reveal, vote
 from core.commands.model import list_models, show_usage
 from core.commands.place import Found, message_at, thread_at
 from core.commands.receipt import show_ai_input
-from core.commands.review import ReviewRequest, cross_review
+from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
 from core.commands.services import Services
-from core.commands.text import TextCommand, Word
+from core.commands.text import FULL_WIDTH_DIGITS, TextCommand, Word
 from core.commands.thread import last_answer, list_channels, rename, show_thread
+from core.domain.compare import CompareSetup
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
-from core.domain.thread import Place
-from core.domain.view import AnswerView, ButtonAction, MessageView
+from core.domain.thread import Mode, Place
+from core.domain.view import AnswerView, ButtonAction, ThreadPage
 from core.i18n import text
 
 By = Literal["day", "model", "person"]
@@ -64,6 +68,9 @@ class Actions:
             Word.STOP: lambda: self.stop_here(actor, spot),
             Word.INPUT: lambda: self.input_here(actor, spot, None),
             Word.RENAME: lambda: self.rename(actor, spot, rest),
+            Word.REVIEW: lambda: self.review_here(actor, spot, "", "", "", key=key),
+            Word.SAVE: lambda: self.save_here(actor, spot, "", rest, as_version=False, key=key),
+            Word.ARTIFACTS: lambda: self.artifacts(actor, spot, "", ""),
             Word.THREADS: lambda: self.threads(actor, only=spot.place.channel),
             Word.MODELS: lambda: self.models(actor),
             # What the workspace spends is for whoever asks, not for everyone in the channel.
@@ -118,7 +125,7 @@ class Actions:
         await keep_answer(self.services, actor, message_id, event_key=f"discord:{key}")
         return Card(content=text(actor.locale, "discord.kept"))
 
-    async def on_answer(self, actor: Actor, action: str, ref: str, *, key: str) -> Card | None:
+    async def on_answer(self, actor: Actor, spot: Spot, action: str, ref: str, *, key: str) -> Card | None:
         """Carry out a button of the modes in which several models speak; None when it is none of them."""
         services, event_key, fields = self.services, f"discord:{key}", dict[str, str]()
         match action:
@@ -126,18 +133,99 @@ class Actions:
                 await compare_answers(services, actor, ref, event_key=event_key)
             case ButtonAction.VOTE:
                 await vote(services, actor, ref, event_key=event_key)
+                await self._tell_names(actor, spot)
             case ButtonAction.REVEAL:
                 await reveal(services, actor, ref, event_key=event_key)
+                await self._tell_names(actor, spot)
             case ButtonAction.REVIEW:
-                started = await cross_review(
-                    services, actor, ReviewRequest(answers=(ref,)), event_key=event_key
-                )
-                fields["reviewers"] = ", ".join(started.reviewers)
+                return await self._review(actor, ReviewRequest(answers=(ref,)), key=key)
             case ButtonAction.SAVE:
                 fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
             case _:
                 return None
         return Card(content=text(actor.locale, f"answer.{action}", **fields))
+
+    async def _tell_names(self, actor: Actor, spot: Spot) -> None:
+        """Post once which model is which in the blind Compare at the spot: its earlier posts keep their letters."""
+        thread = await thread_at(self.services, actor, spot.place) if spot.thread else None
+        channel = await self.channels.find(int(spot.place.thread)) if thread is not None else None
+        if thread is None or not isinstance(channel, discord.Thread):
+            return
+        candidates = CompareSetup.from_json(thread.setup).candidates
+        card = reply.names([(one.letter, one.model) for one in candidates], thread.locale)
+        async with translated():
+            await channel.send(
+                content=card.content,
+                nonce=nonce(f"names:{thread.id}"),
+                allowed_mentions=NO_MENTIONS,
+                suppress_embeds=True,
+            )
+
+    async def review_here(
+        self, actor: Actor, spot: Spot, positions: str, focus: str, reviewers: str, *, key: str
+    ) -> Card:
+        """A Cross Review of the answers at positions, or of the last ones that can be reviewed."""
+        thread_id = await self.thread(actor, spot, "/review")
+        if positions.strip():
+            wanted = [_position(one) for one in names_in(positions)]
+            found = [await self._offering(actor, thread_id, one, ButtonAction.REVIEW) for one in wanted]
+            answers = tuple(ref for refs in found for ref in refs)
+        else:
+            answers = last_reviewable(await show_thread(self.services, actor, thread_id))
+        count = int(reviewers) if reviewers else DEFAULT_REVIEWERS
+        return await self._review(
+            actor, ReviewRequest(answers=answers, focus=focus, reviewers=count), key=key
+        )
+
+    async def review_at(self, actor: Actor, found: Found, *, key: str) -> Card:
+        """A Cross Review of the answer that a message is part of."""
+        answer = await self._answer_of(actor, found, "not_an_answer")
+        if answer.message_id is None:
+            raise Refusal("not_an_answer")
+        return await self._review(actor, ReviewRequest(answers=(answer.message_id,)), key=key)
+
+    async def _review(self, actor: Actor, request: ReviewRequest, *, key: str) -> Card:
+        started = await cross_review(self.services, actor, request, event_key=f"discord:{key}")
+        return reply.reviewing(started, actor.locale)
+
+    async def save_here(
+        self, actor: Actor, spot: Spot, position: str, name: str, *, as_version: bool, key: str
+    ) -> Card:
+        """Save the answer at a position, or the newest one."""
+        thread_id = await self.thread(actor, spot, "/save")
+        if position:
+            ref = (await self._offering(actor, thread_id, _position(position), ButtonAction.SAVE))[0]
+        else:
+            ref = last_offered(await show_thread(self.services, actor, thread_id), ButtonAction.SAVE)
+        kept = await save_answer(
+            self.services, actor, ref, name, event_key=f"discord:{key}", as_version=as_version
+        )
+        return Card(content=text(actor.locale, "answer.save", name=plain(kept)))
+
+    async def artifacts(self, actor: Actor, spot: Spot, name: str, version: str) -> Card:
+        """The saved results of a thread, or one of them whole with its versions."""
+        thread_id = await self.thread(actor, spot, "/artifacts")
+        if not name:
+            return reply.artifacts(await list_saved(self.services, actor, thread_id), actor.locale)
+        number = int(version) if version else None
+        shown = await show_artifact(self.services, actor, thread_id, name, number=number)
+        return reply.artifact(shown, actor.locale)
+
+    async def _offering(
+        self, actor: Actor, thread_id: ThreadId, position: int, action: ButtonAction
+    ) -> list[str]:
+        """What the answers at a position, several in a Compare, offer for a button. Raises Refusal."""
+        page = await show_thread(self.services, actor, thread_id, before=position + 1)
+        refs = [
+            button.ref
+            for item in page.items
+            if isinstance(item, AnswerView) and item.position == position
+            for button in item.buttons
+            if button.action is action
+        ]
+        if not refs:
+            raise Refusal("no_answer_at", position=position)
+        return refs
 
     async def stop_here(self, actor: Actor, spot: Spot) -> Card:
         thread_id = await self.thread(actor, spot, "/stop")
@@ -192,14 +280,12 @@ class Actions:
         return last_answer(await show_thread(self.services, actor, thread_id))
 
     async def _answer_at(self, actor: Actor, thread_id: ThreadId, position: str) -> AnswerView:
-        wanted = position.strip().lstrip("#")
-        if not (wanted.isascii() and wanted.isdigit()):
-            raise Refusal("no_answer_at", position=position[:20])
-        page = await show_thread(self.services, actor, thread_id, before=int(wanted) + 1)
+        wanted = _position(position)
+        page = await show_thread(self.services, actor, thread_id, before=wanted + 1)
         for item in page.items:
-            if isinstance(item, AnswerView) and item.position == int(wanted):
+            if isinstance(item, AnswerView) and item.position == wanted:
                 return item
-        raise Refusal("no_answer_at", position=position[:20])
+        raise Refusal("no_answer_at", position=wanted)
 
     async def other_models(self, actor: Actor, ref: str) -> Card:
         """A menu of the models that may answer instead."""
@@ -250,24 +336,41 @@ class Actions:
             )
         return reply.help_card(actor.locale, problems)
 
-    # --- suggestions ----------------------------------------------------------------------------------------------
 
-    async def suggest_models(self, actor: Actor, begun: str) -> list[tuple[str, str]]:
-        models = await list_models(self.services, actor)
-        return [(m.alias, m.alias) for m in models if m.allowed and begun.lower() in m.alias.lower()]
+def _position(typed: str) -> int:
+    """A position as typed, with or without its sign. Raises Refusal."""
+    digits = typed.strip().lstrip("#＃").translate(FULL_WIDTH_DIGITS)
+    if not (digits.isascii() and digits.isdigit()):
+        raise Refusal("no_answer_at", position=typed[:20])
+    return int(digits[:9])
 
-    async def suggest_positions(self, actor: Actor, spot: Spot, begun: str) -> list[tuple[str, str]]:
-        """The newest messages of the thread, for whoever may see it; nobody else is told anything."""
-        found = await thread_at(self.services, actor, spot.place) if spot.thread else None
-        if found is None:
-            return []
-        page = await show_thread(self.services, actor, found.id)
-        wanted = begun.strip().lstrip("#").lower()
-        lines = []
-        for item in reversed(page.items):
-            if isinstance(item, MessageView | AnswerView) and item.position:
-                author = item.author if isinstance(item, MessageView) else item.model
-                line = f"#{item.position} {author}: {' '.join(item.text.split())}"
-                if str(item.position).startswith(wanted) or wanted in line.lower():
-                    lines.append((line, str(item.position)))
-        return lines
+
+def last_offered(page: ThreadPage, action: ButtonAction) -> str:
+    """What the newest answer that has a button offers for it. Raises Refusal when none has."""
+    for item in reversed(page.items):
+        if isinstance(item, AnswerView):
+            for button in item.buttons:
+                if button.action is action:
+                    return button.ref
+    raise Refusal("answer_not_found")
+
+
+def last_reviewable(page: ThreadPage) -> tuple[str, ...]:
+    """The answers that a Cross Review takes without being told: in a Compare all to the last question, else the newest.
+
+    Raises Refusal.
+    """
+    offered = [
+        (item.answers_id, button.ref)
+        for item in page.items
+        if isinstance(item, AnswerView)
+        for button in item.buttons
+        if button.action is ButtonAction.REVIEW
+    ]
+    if not offered:
+        # The core says in which modes there is something to review.
+        return (last_answer(page).message_id or "",)
+    question, newest = offered[-1]
+    if page.mode is not Mode.COMPARE:
+        return (newest,)
+    return tuple(ref for asked, ref in offered if asked == question)

@@ -21,6 +21,7 @@ from bot.discord.intake import Intake
 from bot.discord.interaction import Interactions
 from bot.discord.limit import PLATFORM
 from bot.discord.poster import DiscordPoster
+from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
 from bot.settings import DiscordSettings
 from core.commands.services import Services
@@ -61,12 +62,14 @@ class Discord:
         """Take in events from here on."""
         actions = Actions(services, self._channels, lambda: self.connection.reads_everything)
         attachments = Attachments(self._own_host)
+        starts = Starts(services, self._channels, attachments)
         intake = Intake(
             services=services,
             actions=actions,
             channels=self._channels,
             members=self._members,
             attachments=attachments,
+            starts=starts,
             reads_everything=lambda: self.connection.reads_everything,
         )
         interactions = Interactions(
@@ -74,7 +77,7 @@ class Discord:
             actions=actions,
             channels=self._channels,
             members=self._members,
-            attachments=attachments,
+            starts=starts,
         )
         catch_up = CatchUp(services=services, take=intake.take)
         self._handlers.set_result(Handlers(intake=intake, interactions=interactions, catch_up=catch_up))

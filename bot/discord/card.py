@@ -8,7 +8,8 @@ from typing import Final
 from bot.discord import limit
 from bot.discord.limit import size
 
-CUSTOM_ID: Final = re.compile(r"pf1:([a-z_]+):([A-Za-z0-9:_-]+)")
+CUSTOM_ID: Final = re.compile(r"pf1:([a-z_]+):([A-Za-z0-9:_./#-]+)")
+"""A ref is an id, or ids and a step of a run such as `run/answer:alpha#2`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

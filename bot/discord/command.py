@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.discord import limit
+from core.domain.artifact import NAME_CHARS
+from core.domain.codraft import LEAST_PASSES, MOST_PASSES
+from core.domain.debate import LEAST_REBUTTALS, MOST_REBUTTALS, TOPIC_CHARS
+from core.domain.review import FOCUS_CHARS, MOST_REVIEWERS
 from core.i18n import DEFAULT_LOCALE, LOCALES, text
 
 SLASH: Final = 1
 MESSAGE_MENU: Final = 3
 TEXT_OPTION: Final = 3
+NUMBER_OPTION: Final = 4
+YES_NO_OPTION: Final = 5
 FILE_OPTION: Final = 11
 SERVER: Final = 0
 """Both where a command may be used (a server, not a direct message) and who may install it (a server)."""
@@ -26,6 +32,8 @@ class CommandOption:
     """Values are suggested while one types."""
     choices: tuple[str, ...] = ()
     longest: int | None = None
+    between: tuple[int, int] | None = None
+    """The least and the most of a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +48,58 @@ class Command:
 MODEL: Final = CommandOption(name="model", suggests=True, longest=100)
 POSITION: Final = CommandOption(name="position", suggests=True, longest=10)
 
+MODELS: Final = CommandOption(name="models", suggests=True, longest=limit.OPTION_VALUE)
+BACKGROUND: Final = CommandOption(name="background", longest=limit.OPTION_VALUE)
+ARTIFACT: Final = CommandOption(name="artifact", suggests=True, longest=NAME_CHARS)
+FILE: Final = CommandOption(name="file", kind=FILE_OPTION)
+
 COMMANDS: Final = (
     Command(
         name="chat",
         options=(
             CommandOption(name="message", required=True, longest=limit.FIELD_VALUE),
             MODEL,
-            CommandOption(name="file", kind=FILE_OPTION),
+            FILE,
+        ),
+    ),
+    Command(
+        name="compare",
+        options=(
+            CommandOption(name="question", required=True, longest=limit.OPTION_VALUE),
+            MODELS,
+            CommandOption(name="blind", kind=YES_NO_OPTION),
+            FILE,
+        ),
+    ),
+    Command(
+        name="debate",
+        options=(
+            CommandOption(name="topic", required=True, longest=TOPIC_CHARS),
+            MODELS,
+            CommandOption(name="rounds", kind=NUMBER_OPTION, between=(LEAST_REBUTTALS, MOST_REBUTTALS)),
+            CommandOption(name="moderator", suggests=True, longest=100),
+            BACKGROUND,
+            FILE,
+        ),
+    ),
+    Command(
+        name="codraft",
+        options=(
+            CommandOption(name="task", required=True, longest=limit.OPTION_VALUE),
+            MODELS,
+            CommandOption(name="passes", kind=NUMBER_OPTION, between=(LEAST_PASSES, MOST_PASSES)),
+            FILE,
+        ),
+    ),
+    Command(
+        name="workflow",
+        options=(
+            CommandOption(name="workflow", required=True, suggests=True, longest=100),
+            CommandOption(name="request", required=True, longest=limit.OPTION_VALUE),
+            MODELS,
+            BACKGROUND,
+            CommandOption(name="constraints", longest=limit.OPTION_VALUE),
+            FILE,
         ),
     ),
     Command(
@@ -61,6 +114,29 @@ COMMANDS: Final = (
     Command(name="stop"),
     Command(name="input", options=(POSITION,)),
     Command(name="rename", options=(CommandOption(name="title", required=True, longest=200),)),
+    Command(
+        name="review",
+        options=(
+            CommandOption(name="answers", suggests=True, longest=100),
+            CommandOption(name="focus", longest=FOCUS_CHARS),
+            CommandOption(name="reviewers", kind=NUMBER_OPTION, between=(1, MOST_REVIEWERS)),
+        ),
+    ),
+    Command(
+        name="save",
+        options=(
+            ARTIFACT,
+            POSITION,
+            CommandOption(name="as_version", kind=YES_NO_OPTION),
+        ),
+    ),
+    Command(
+        name="artifacts",
+        options=(
+            ARTIFACT,
+            CommandOption(name="version", kind=NUMBER_OPTION, between=(1, 100_000)),
+        ),
+    ),
     Command(name="threads"),
     Command(name="models"),
     Command(name="usage", options=(CommandOption(name="by", choices=("day", "model", "person")),)),
@@ -68,6 +144,7 @@ COMMANDS: Final = (
     Command(name="menu_branch", is_menu=True),
     Command(name="menu_input", is_menu=True),
     Command(name="menu_keep", is_menu=True),
+    Command(name="menu_review", is_menu=True),
 )
 
 
@@ -124,6 +201,8 @@ def _option(option: CommandOption) -> dict[str, Any]:
         made["autocomplete"] = True
     if option.longest is not None:
         made["max_length"] = option.longest
+    if option.between is not None:
+        made["min_value"], made["max_value"] = option.between
     if option.choices:
         made["choices"] = [
             {

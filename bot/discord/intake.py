@@ -14,12 +14,12 @@ from bot.discord.action import Actions, Spot
 from bot.discord.attachment import GONE, Attachments
 from bot.discord.card import Card
 from bot.discord.channel import Channels, place_of
+from bot.discord.history import earlier_in
 from bot.discord.lane import Lanes
 from bot.discord.limit import PLATFORM
 from bot.discord.parse import (
     Words,
     command_in,
-    earlier_of,
     files_of,
     is_for_people,
     own_of,
@@ -28,6 +28,7 @@ from bot.discord.parse import (
 )
 from bot.discord.poster import open_thread_of
 from bot.discord.render import thread_name
+from bot.discord.start import Starts
 from bot.discord.tell import HOME_RIGHTS, THREAD_RIGHTS, check_rights, explained, locale_of, refuse, reply
 from bot.discord.traffic import translated
 from core import i18n
@@ -36,14 +37,12 @@ from core.commands.person import identify
 from core.commands.place import is_ours, message_at
 from core.commands.say import Earlier, Said, Upload, say
 from core.commands.services import Services
+from core.commands.text import STARTS
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
 from core.domain.policy import Actor
 from core.domain.thread import Place
 
 log = logging.getLogger(__name__)
-
-EARLIER: Final = 1_000
-"""Messages of a human thread that are taken in; of a longer one the newest."""
 
 REMEMBERED: Final = 2_000
 """Messages that a second delivery is recognised by without asking the database."""
@@ -68,6 +67,7 @@ class Intake:
     channels: Channels
     members: Members
     attachments: Attachments
+    starts: Starts
     reads_everything: Callable[[], bool]
     lanes: Lanes = field(default_factory=Lanes)
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
@@ -154,10 +154,13 @@ class Intake:
         ours: bool,
     ) -> None:
         """Carry out a command, or say what was said; a refusal is told where the message stands."""
-        command = command_in(words)
+        command = command_in(words, ours=ours)
+        spot = Spot(place=place_of(channel), guild=channel.guild, thread=ours)
         try:
-            if command is not None:
-                spot = Spot(place=place_of(channel), guild=channel.guild, thread=ours)
+            if command is not None and command.word in STARTS:
+                check_rights(channel, THREAD_RIGHTS if spot.place.thread else HOME_RIGHTS, actor.locale)
+                await reply(message, channel, await self.starts.offer_typed(actor, spot, message), "start")
+            elif command is not None:
                 card = await self.actions.typed(actor, spot, command, key=f"message:{message.id}")
                 if card is not None:
                     await reply(message, channel, card, "reply")
@@ -192,7 +195,7 @@ class Intake:
             thread = await open_thread_of(message, thread_name(words.text or message.attachments[0].filename))
         elif not ours:
             check_rights(channel, THREAD_RIGHTS, actor.locale)
-            earlier = await self._earlier(message, channel)
+            earlier = await earlier_in(message, channel)
         said = Said(
             text=words.text,
             event_key=f"discord:{message.id}",
@@ -226,18 +229,6 @@ class Intake:
         async with translated():
             fresh = await channel.fetch_message(message.id)
         return await self.attachments.fetch(files_of(fresh))
-
-    async def _earlier(self, message: discord.Message, thread: discord.Thread) -> tuple[Earlier, ...]:
-        """What stood in a human thread before it was ours, with the message that it hangs on, in the parent."""
-        async with translated(), thread.typing():
-            found = [m async for m in thread.history(limit=EARLIER, before=message)]
-            found.reverse()
-            if isinstance(thread.parent, discord.TextChannel):
-                try:
-                    found.insert(0, await thread.parent.fetch_message(thread.id))
-                except discord.NotFound:
-                    log.info("the message that a thread hangs on is gone", extra={"thread_id": thread.id})
-        return earlier_of(found, own_of(thread.guild))
 
     async def edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Follow an edit of a message that is in one of our threads, or that one hangs on."""

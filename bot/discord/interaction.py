@@ -12,26 +12,25 @@ from discord import app_commands
 
 from bot.discord.access import Members
 from bot.discord.action import Actions, Spot
-from bot.discord.attachment import Attachments
-from bot.discord.card import Card, Field, Form, TextFile, read_custom_id
+from bot.discord.card import Card, Field, Form, read_custom_id
 from bot.discord.channel import Channels, place_of
 from bot.discord.command import command_named
-from bot.discord.component import NO_MENTIONS, FormModal, file_of, nonce, view_of
+from bot.discord.component import NO_MENTIONS, FormModal, file_of, view_of
 from bot.discord.limit import CHOICE_TEXT, CHOICES, CONTENT, head
 from bot.discord.parse import Invocation, answers_of, invocation_of, person_of
-from bot.discord.permission import missing
-from bot.discord.poster import open_thread_of
-from bot.discord.render import plain, thread_name
-from bot.discord.tell import HOME_RIGHTS, THREAD_RIGHTS, explained, rights_missing
-from bot.discord.traffic import failure_of, translated
+from bot.discord.plan import START, plan_of
+from bot.discord.start import Starts
+from bot.discord.suggest import suggest
+from bot.discord.tell import HOME_RIGHTS, explained
+from bot.discord.traffic import failure_of
 from core import i18n
 from core.commands.branch import REASON_CHARS
 from core.commands.person import identify
-from core.commands.say import Said, say
 from core.commands.services import Services
+from core.commands.text import STARTS
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
 from core.domain.policy import Actor
-from core.domain.thread import TITLE_CHARS
+from core.domain.thread import TITLE_CHARS, Mode
 from core.domain.view import ButtonAction
 
 log = logging.getLogger(__name__)
@@ -42,7 +41,6 @@ FIRST_ANSWER_S: Final = 2.5
 SUGGESTIONS_S: Final = 2.5
 TRIES: Final = 4
 REMEMBERED: Final = 1_000
-QUESTION: Final = 1_700
 ANSWER_WITH: Final = "answer_with"
 
 Act = Callable[[], Awaitable[Card]]
@@ -54,7 +52,7 @@ class Interactions:
     actions: Actions
     channels: Channels
     members: Members
-    attachments: Attachments
+    starts: Starts
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     async def take(self, interaction: discord.Interaction[Any]) -> None:
@@ -112,7 +110,7 @@ class Interactions:
     ) -> Card:
         actions, options, key = self.actions, asked.options, f"interaction:{interaction.id}"
         acts: dict[str, Act] = {
-            "chat": lambda: self._chat(interaction, asked, actor),
+            "chat": lambda: self.starts.chat(actor, spot, asked, key=str(interaction.id)),
             "branch": lambda: actions.branch_here(
                 actor,
                 spot,
@@ -125,13 +123,36 @@ class Interactions:
             "stop": lambda: actions.stop_here(actor, spot),
             "input": lambda: actions.input_here(actor, spot, options.get("position")),
             "rename": lambda: actions.rename(actor, spot, options["title"]),
+            "review": lambda: actions.review_here(
+                actor,
+                spot,
+                options.get("answers", ""),
+                options.get("focus", ""),
+                options.get("reviewers", ""),
+                key=key,
+            ),
+            "save": lambda: actions.save_here(
+                actor,
+                spot,
+                options.get("position", ""),
+                options.get("artifact", ""),
+                as_version=options.get("as_version") == str(True),
+                key=key,
+            ),
+            "artifacts": lambda: actions.artifacts(
+                actor, spot, options.get("artifact", ""), options.get("version", "")
+            ),
             "threads": lambda: actions.threads(actor),
             "models": lambda: actions.models(actor),
             "usage": lambda: actions.usage(actor, options.get("by", "day")),
             "help": lambda: actions.help(actor, spot),
             "menu_input": lambda: self._menu_input(actor, spot, asked.target),
             "menu_keep": lambda: self._menu_keep(actor, spot, asked.target, key=key),
+            "menu_review": lambda: self._menu_review(actor, spot, asked.target, key=key),
         }
+        if name in STARTS:
+            plan = plan_of(Mode(name), options, asked.files)
+            return await self.starts.offer(actor, spot, plan, ref=str(interaction.id), in_file=True)
         return await acts[name]()
 
     async def _menu_input(self, actor: Actor, spot: Spot, message: str) -> Card:
@@ -140,40 +161,8 @@ class Interactions:
     async def _menu_keep(self, actor: Actor, spot: Spot, message: str, *, key: str) -> Card:
         return await self.actions.keep_at(actor, await self.actions.found(actor, spot, message), key=key)
 
-    async def _chat(self, interaction: discord.Interaction[Any], asked: Invocation, actor: Actor) -> Card:
-        """Say something where the command was given: the question is posted first, and in a channel a thread opened."""
-        channel = await self.channels.find(interaction.channel_id or 0)
-        question = asked.options["message"]
-        wanted = THREAD_RIGHTS if isinstance(channel, discord.Thread) else HOME_RIGHTS
-        if lacking := missing(interaction.app_permissions, wanted):
-            raise rights_missing(lacking, channel.guild, actor.locale)
-        if isinstance(channel, discord.ForumChannel):
-            raise Refusal("no_threads_here")
-        uploads = await self.attachments.fetch(asked.files)
-        card = _question(actor, question)
-        async with translated():
-            message = await channel.send(
-                content=card.content,
-                files=file_of(card),
-                view=view_of(card),
-                nonce=nonce(f"chat:{interaction.id}"),
-                allowed_mentions=NO_MENTIONS,
-                suppress_embeds=True,
-            )
-        thread = channel
-        if not isinstance(channel, discord.Thread):
-            thread = await open_thread_of(message, thread_name(question))
-        said = Said(
-            text=question,
-            event_key=f"discord:{interaction.id}",
-            external_id=str(message.id),
-            mentions_bot=True,
-            place=place_of(thread),
-            uploads=uploads,
-            model=asked.options.get("model"),
-        )
-        await say(self.services, actor, said)
-        return Card(content=i18n.text(actor.locale, "discord.started", thread=f"<#{thread.id}>"))
+    async def _menu_review(self, actor: Actor, spot: Spot, message: str, *, key: str) -> Card:
+        return await self.actions.review_at(actor, await self.actions.found(actor, spot, message), key=key)
 
     async def _suggest(self, interaction: discord.Interaction[Any], asked: Invocation) -> None:
         """Suggest values, at most what fits; nothing when that takes too long or is not for this person."""
@@ -182,10 +171,7 @@ class Interactions:
         try:
             async with asyncio.timeout(SUGGESTIONS_S):
                 actor, spot = await self._who(interaction)
-                if asked.focused == "model":
-                    found = await self.actions.suggest_models(actor, begun)
-                elif asked.focused == "position":
-                    found = await self.actions.suggest_positions(actor, spot, begun)
+                found = await suggest(self.services, actor, spot, asked.focused, begun)
         except (Refusal, StoreUnavailable, PlatformFailure, TimeoutError) as problem:
             log.info("nothing is suggested (%s)", type(problem).__name__)
         choices = [
@@ -198,7 +184,7 @@ class Interactions:
 
     async def _component(self, interaction: discord.Interaction[Any], data: Mapping[str, Any]) -> None:
         read = read_custom_id(str(data.get("custom_id", "")))
-        if read is None or read[0] not in (*ButtonAction, ANSWER_WITH):
+        if read is None or read[0] not in (*ButtonAction, ANSWER_WITH, START):
             await self._privately(interaction, _outdated)
             return
         action, ref = read
@@ -228,6 +214,8 @@ class Interactions:
             case ButtonAction.RETRY:
                 thread_id = await actions.thread(actor, spot, "/retry")
                 return await actions.again(actor, thread_id, ref, None, key=key)
+            case _ if action == START:
+                return await self.starts.begin(actor, spot, interaction.message, ref)
             case _ if action == ANSWER_WITH:
                 thread_id = await actions.thread(actor, spot, "/retry")
                 return await actions.again(actor, thread_id, ref, chosen, key=key)
@@ -241,7 +229,7 @@ class Interactions:
             case ButtonAction.KEEP_ANSWER:
                 return await actions.keep(actor, ref, key=key)
             case _:
-                card = await actions.on_answer(actor, action, ref, key=key)
+                card = await actions.on_answer(actor, spot, action, ref, key=key)
         if card is None:
             raise Refusal("button_outdated")
         return card
@@ -347,16 +335,6 @@ def _sentence(words: str) -> Card:
 
 def _locale(interaction: discord.Interaction[Any]) -> str:
     return i18n.nearest(str(interaction.locale))
-
-
-def _question(actor: Actor, question: str) -> Card:
-    """What others see of a question that was asked by a command."""
-    quoted = "\n".join(f"> {line}" for line in head(question, QUESTION).splitlines())
-    content = f"**{plain(actor.name)}**\n{quoted}"
-    if head(question, QUESTION) == question and len(content) <= CONTENT:
-        return Card(content=content)
-    first = f"**{plain(actor.name)}**\n> {plain(question, QUESTION // 2)}"
-    return Card(content=first, file=TextFile(name="message.md", text=question))
 
 
 def _branch_form(locale: str, action: str, ref: str) -> Form:

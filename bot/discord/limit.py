@@ -25,6 +25,7 @@ FORM_TITLE: Final = 45
 FORM_FIELDS: Final = 5
 FIELD_LABEL: Final = 45
 FIELD_VALUE: Final = 4_000
+OPTION_VALUE: Final = 6_000
 CHOICES: Final = 25
 CHOICE_TEXT: Final = 100
 NONCE: Final = 25

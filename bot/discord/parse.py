@@ -17,10 +17,18 @@ MENTION: Final = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 SPOKEN: Final = (discord.MessageType.default, discord.MessageType.reply)
 """Kinds of message that a person wrote; the others are Discord's own notes."""
 
-ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS}
-"""Words that have a command or a button here and are ordinary words in a message."""
-
-WITHOUT_ARGUMENTS: Final = (Word.STOP, Word.INPUT, Word.THREADS, Word.MODELS, Word.USAGE, Word.HELP)
+WITHOUT_ARGUMENTS: Final = (
+    Word.STOP,
+    Word.INPUT,
+    Word.REVIEW,
+    Word.ARTIFACTS,
+    Word.THREADS,
+    Word.MODELS,
+    Word.USAGE,
+    Word.HELP,
+)
+WITH_ONE_WORD: Final = (Word.RETRY, Word.SAVE)
+"""Typed with more they are ordinary words; the slash command takes whatever is wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +103,17 @@ def _name(kind: str, number: str, names: Mapping[str, str]) -> str:
     return f"{sign}{names.get(kind + number, number)}"
 
 
-def command_in(words: Words) -> TextCommand | None:
-    """The command that is typed after a mention; a sentence that only begins like one is none."""
+def command_in(words: Words, *, ours: bool) -> TextCommand | None:
+    """The command that is typed after a mention; a sentence that only begins like one is none.
+
+    In a thread of `ours` no other thread is started, so there the words for that are ordinary ones.
+    """
     command = parse_command(words.text) if words.mentions_bot else None
-    if command is None or command.word in ELSEWHERE:
+    if command is None or (ours and command.word in STARTS):
         return None
     if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None
-    if command.word is Word.RETRY and len(command.rest.split()) > 1:
+    if command.word in WITH_ONE_WORD and len(command.rest.split()) > 1:
         return None
     return command
 

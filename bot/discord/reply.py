@@ -5,17 +5,34 @@ from collections.abc import Iterator, Sequence
 from bot.discord.card import Card, TextFile
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import money, plain
+from core.commands.artifact import Shown
+from core.commands.review import ReviewStarted
 from core.domain.receipt import InputPart
 from core.domain.thread import Status, Thread
-from core.domain.view import ChannelItem, ModelItem, ReceiptView, ThreadItem, UsageLine
+from core.domain.view import (
+    ArtifactItem,
+    ChannelItem,
+    ModelItem,
+    ReceiptView,
+    ThreadItem,
+    UsageLine,
+    VersionItem,
+)
 from core.i18n import phrase, text
 
 HELP = (
     "chat",
+    "compare",
+    "debate",
+    "codraft",
+    "workflow",
     "branch",
     "retry",
     "stop",
     "input",
+    "review",
+    "save",
+    "artifacts",
     "rename",
     "threads",
     "models",
@@ -44,6 +61,58 @@ def _fitted(lines: Sequence[str], locale: str, *, file: str) -> Card:
 def branched(made: Thread, locale: str) -> Card:
     return Card(
         content=text(locale, "discord.branched", name=plain(made.branch_name), position=made.split_position)
+    )
+
+
+def reviewing(started: ReviewStarted, locale: str) -> Card:
+    """Who reviews; also that fewer do than were wished for."""
+    lines = [text(locale, "answer.review", reviewers=plain(", ".join(started.reviewers), CONTENT // 4))]
+    if len(started.reviewers) < started.asked:
+        had, asked = len(started.reviewers), started.asked
+        lines.append(text(locale, "mode_notice.fewer_reviewers", had=had, asked=asked))
+    return Card(content="\n".join(lines))
+
+
+def names(candidates: Sequence[tuple[str, str]], locale: str) -> Card:
+    """Which model wrote under which letter."""
+    lines = [text(locale, "discord.names")]
+    lines += [
+        f"- {text(locale, 'present.blind_name', letter=letter)}: **{plain(model)}**"
+        for letter, model in candidates
+    ]
+    return Card(content="\n".join(lines))
+
+
+def artifacts(items: Sequence[ArtifactItem], locale: str) -> Card:
+    """The saved results of a thread with their newest versions."""
+    if not items:
+        return Card(content=text(locale, "discord.no_artifacts"))
+    lines = [text(locale, "discord.artifacts")]
+    lines += [f"- **{plain(item.name)}** · {_version(item.newest, locale)}" for item in items]
+    return _fitted(lines, locale, file="artifacts.md")
+
+
+def artifact(shown: Shown, locale: str) -> Card:
+    """One version whole in the file, its versions in the message, the shown one marked."""
+    lines = [f"**{plain(shown.artifact.name)}**"]
+    for item in reversed(shown.versions):
+        mark = "▸" if item.number == shown.version.number else "-"
+        why = f": {plain(item.reason)}" if item.reason else ""
+        lines.append(f"{mark} {_version(item, locale)}{why}")
+    note = text(locale, "discord.artifact_in_file", number=shown.version.number)
+    room = CONTENT - size(note) - 1
+    while size("\n".join(lines)) > room:
+        lines.pop()
+    return Card(content="\n".join([*lines, note]), file=TextFile(name="artifact.md", text=shown.text))
+
+
+def _version(item: VersionItem, locale: str) -> str:
+    return text(
+        locale,
+        "discord.version",
+        number=item.number,
+        author=plain(item.author),
+        count=f"{item.chars:,}",
     )
 
 
@@ -193,9 +262,8 @@ def _tick_runs(words: str) -> list[str]:
 
 
 def help_card(locale: str, problems: Sequence[str]) -> Card:
-    """The commands, how to talk to the bot, and what keeps it from working fully here."""
-    lines = [text(locale, "discord.help_begin")]
+    """What keeps the bot from working fully here, how to talk to it, and the commands."""
+    lines = [*(f"⚠️ {problem}" for problem in problems), text(locale, "discord.help_begin")]
     lines += [f"- `/{name}` {text(locale, f'discord_command.{name}')}" for name in HELP]
     lines.append(text(locale, "discord.help_menus"))
-    lines += [f"⚠️ {problem}" for problem in problems]
     return _fitted(lines, locale, file="help.md")

@@ -29,7 +29,8 @@ PATIENCE_S: Final = 900.0
 
 RETRYABLE: Final = frozenset(
     {"internal_error", "fatal_error", "service_unavailable", "store_unavailable", "request_timeout", "timeout",
-     "unreachable", "unreadable", "ratelimited", "team_added_to_org", "accesslimited", "server_error"}
+     "unreachable", "unreadable", "streaming_state_conflict", "ratelimited", "team_added_to_org",
+     "accesslimited", "server_error"}
 )  # fmt: skip
 JSON_METHODS: Final = ("chat.", "views.", "assistant.", "agents.")
 """Method families that take their arguments as a JSON body; the rest as query parameters."""

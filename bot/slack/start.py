@@ -146,7 +146,8 @@ class Starter:
         lock = self._starting.setdefault(asked.id, asyncio.Lock())
         async with lock:
             await self.access.check_usable(caller.bot, asked.channel)
-            await check_start(self.services, caller.actor, self._said(caller, asked, ""))
+            if await check_start(self.services, caller.actor, self._said(caller, asked, "")) is not None:
+                return
             again = not await is_first(self.services, caller.actor, f"question:{asked.id}")
             workspace_id = caller.actor.workspace_id
             question = question_message(caller.locale, asked, caller.actor.name, self.services.workflows)

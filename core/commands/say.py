@@ -16,7 +16,7 @@ from core.domain.thread import Conversation, Mode, Place, Status, Thread, title_
 from core.files.charset import clean
 from core.files.reader import FileText
 from core.modes import PROMPTS
-from core.store.claim import claim, settle
+from core.store.claim import claim, find_settled, settle
 from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
 from core.store.receipt import check_budget
@@ -135,17 +135,22 @@ async def say(services: Services, actor: Actor, said: Said) -> SaidResult:
     return result
 
 
-async def check_start(services: Services, actor: Actor, said: Said) -> None:
-    """Return where `say` would begin this thread now; nothing is stored or called. Raises the Refusal it would raise.
+async def check_start(services: Services, actor: Actor, said: Said) -> SaidResult | None:
+    """For a platform that posts before it says: None when `say` would begin the thread now.
 
-    For an adapter that has to post the first message itself before it can say where the thread stands.
+    What came of the delivery where it was taken in before. Raises what `say` raises; nothing is stored.
     """
     text = _checked_text(said)
+    async with services.store.reading() as session:
+        earlier = await find_settled(session, actor.workspace_id, said.event_key)
+    if earlier is not None:
+        return _again(earlier)
     policy = services.policy(actor.workspace)
     place, _ = await _where(services, actor, said)
     visible = await can_see(services, actor, place.platform, place.channel)
     authorise(actor, Action.SAY, Subject(visible=visible), policy)
-    _ = await _opening(services, actor, policy, said, text)
+    await _opening(services, actor, policy, said, text)
+    return None
 
 
 def _checked_text(said: Said) -> str:
@@ -347,7 +352,7 @@ def _remember(result: SaidResult) -> dict[str, Any]:
     return {"thread_id": result.thread_id, "message_id": result.message_id, "run_id": result.run_id}
 
 
-def _again(earlier: dict[str, Any]) -> SaidResult:
+def _again(earlier: Mapping[str, Any]) -> SaidResult:
     return SaidResult(
         thread_id=ThreadId(earlier["thread_id"]),
         message_id=MessageId(earlier["message_id"]),

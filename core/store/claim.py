@@ -31,6 +31,14 @@ async def claim(
     return None
 
 
+async def find_settled(
+    session: AsyncSession, workspace_id: WorkspaceId, key: str
+) -> Mapping[str, Any] | None:
+    """What came of an event, None when it is not taken in yet."""
+    row = await session.get(ClaimRow, (workspace_id, key))
+    return row.result if row else None
+
+
 async def settle(
     session: AsyncSession, workspace_id: WorkspaceId, keys: Sequence[str], result: Mapping[str, Any]
 ) -> None:

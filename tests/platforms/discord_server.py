@@ -87,6 +87,7 @@ class DiscordServer:
     faults: list[Fault] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    attached: dict[Any, Json] = field(default_factory=dict)
     content_approved: bool = True
     flags_lie: bool = False
     """The application says that it may read everything, and the gateway refuses it."""
@@ -142,7 +143,9 @@ class DiscordServer:
         await self.fire("THREAD_CREATE", {**thread, "newly_created": True})
         return str(thread["id"])
 
-    async def command(self, command: str, channel: str, /, *, user: str = ALICE, **options: str) -> Json:
+    async def command(
+        self, command: str, channel: str, /, *, user: str = ALICE, **options: str | int | bool
+    ) -> Json:
         """Run a slash command that was registered; what came of it, once something did."""
         registered = self._registered(command, 1)
         kinds = {o["name"]: o["type"] for o in registered.get("options", ())}
@@ -151,6 +154,7 @@ class DiscordServer:
             "name": command,
             "type": 1,
             "options": [{"name": n, "type": kinds[n], "value": v} for n, v in options.items()],
+            "resolved": {"attachments": {v: self.attached[v] for n, v in options.items() if kinds[n] == 11}},
         }
         return await self._interact(2, data, channel, user)
 
@@ -183,7 +187,16 @@ class DiscordServer:
         user: str = ALICE,
         values: list[str] | None = None,
     ) -> Json:
-        message = self.messages[channel][message_id]
+        return await self._press(channel, self.messages[channel][message_id], custom_id, user, values)
+
+    async def press_shown(self, done: Json, label: str, *, user: str = ALICE) -> Json:
+        """Press a button of what an interaction showed to one person."""
+        found = next(c for c in components_of(done["message"]) if c.get("label") == label)
+        return await self._press(done["channel"], done["message"], found["custom_id"], user, None)
+
+    async def _press(
+        self, channel: str, message: Json, custom_id: str, user: str, values: list[str] | None
+    ) -> Json:
         found = next(c for c in components_of(message) if c.get("custom_id") == custom_id)
         data = {"custom_id": custom_id, "component_type": found["type"], "id": 1}
         if values is not None:
@@ -453,9 +466,10 @@ class DiscordServer:
         number = request.match_info["token"].removeprefix("token-")
         state = self.interactions[number]
         self._lint(body, edit=True)
-        state["shown"] = body
-        state["files"] = files
-        return self._message(state["channel"], BOT, body)
+        message = self._message(state["channel"], BOT, body)
+        message |= {"flags": 64, "attachments": [self.attach(name, data) for name, data in files]}
+        state |= {"shown": body, "files": files, "message": message}
+        return message
 
     # --- REST -----------------------------------------------------------------------------------------------------
 
@@ -534,7 +548,7 @@ class DiscordServer:
         number = self.new_id()
         self.files[number] = data
         url = f"http://127.0.0.1:{self.port}/files/{number}"
-        return {
+        made = self.attached[number] = {
             "id": number,
             "filename": name,
             "size": len(data),
@@ -542,6 +556,7 @@ class DiscordServer:
             "url": url,
             "proxy_url": url,
         }
+        return made
 
     def _lint(self, body: Json, *, edit: bool = False) -> None:
         """What Discord refuses, and what our own rules forbid."""

@@ -46,12 +46,24 @@ def test_a_reply_that_pings_the_bot_mentions_it() -> None:
         ("<@1> help", Word.HELP),
         ("<@1> help me with this", None),
         ("<@1> stop talking about cats", None),
+        ("<@1> save", Word.SAVE),
+        ("<@1> save Memo", Word.SAVE),
+        ("<@1> save me some time", None),
+        ("<@1> review", Word.REVIEW),
+        ("<@1> review this contract", None),
+        ("<@1> compare which is better", Word.COMPARE),
+        ("compare which is better", None),
         ("stop", None),
     ],
 )
 def test_a_command_is_typed_after_a_mention_and_a_sentence_is_none(content: str, word: Word | None) -> None:
-    command = command_in(read_words(content, OWN, NAMES))
+    command = command_in(read_words(content, OWN, NAMES), ours=False)
     assert (command.word if command else None) is word
+
+
+def test_in_our_own_thread_the_words_that_start_another_are_ordinary_ones() -> None:
+    words = read_words("<@1> compare which is better", OWN, NAMES)
+    assert command_in(words, ours=True) is None
 
 
 def test_a_command_s_options_target_and_files_are_read() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
@@ -23,7 +24,7 @@ from bot.discord.limit import CONTENT, size
 from bot.discord.render import address, plain, render, thread_name
 from core.domain.message import Cut
 from core.domain.thread import Place
-from core.domain.view import AnswerState, AnswerView, PostView
+from core.domain.view import AnswerState, AnswerView, ButtonAction, PostView
 from core.i18n import LOCALES
 from tests.examples.views import (
     ANSWERS,
@@ -246,3 +247,16 @@ def test_what_discord_would_refuse_is_refused_before_it_is_sent(made: Card | For
 def test_only_what_we_made_is_read_back(text: str) -> None:
     assert read_custom_id(text) is None
     assert read_custom_id("pf1:go:1:2") == ("go", "1:2")
+
+
+@pytest.mark.parametrize(
+    ("action", "ref"),
+    [
+        (ButtonAction.RETRY, f"{uuid4()}/answer:{'a.b_c-d9' * 5}#2"),
+        (ButtonAction.COMPARE_ANSWERS, f"{uuid4()}/{uuid4()}"),
+    ],
+)
+def test_the_longest_refs_of_buttons_fit_and_are_read_back(action: ButtonAction, ref: str) -> None:
+    button = PressButton(label="Go", action=action, ref=ref)
+    check(Card(content="x", buttons=(button,)))
+    assert read_custom_id(button.custom_id) == (action, ref)

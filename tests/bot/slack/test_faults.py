@@ -108,6 +108,15 @@ async def test_a_stream_that_slack_ends_early_goes_on_as_an_edited_message(slack
     assert "abcdef" in texts_of(slack.server.posts()[0])
 
 
+async def test_a_stream_that_cannot_be_ended_at_first_still_becomes_the_final_text(slack: SlackWorld) -> None:
+    slack.server.fault("chat.stopStream", "http500", count=3)
+    slack.model.script = ["streamed words"]
+    await slack.ask("Which database?")
+    (post,) = slack.server.posts()
+    assert post["streaming_state"] == "completed"
+    assert "streamed words" in texts_of(post)
+
+
 async def test_a_workspace_without_streaming_gets_edited_messages(slack: SlackWorld) -> None:
     slack.server.streaming = False
     root = await slack.ask("One")
