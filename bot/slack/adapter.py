@@ -26,7 +26,9 @@ from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
 from bot.slack.private import Private
+from bot.slack.review import Reviewer
 from bot.slack.socket import Sockets
+from bot.slack.start import Starter
 from bot.slack.status import Statuses
 from bot.slack.stream import Streams
 from bot.slack.turn import Turns
@@ -131,7 +133,15 @@ class SlackAdapter:
     ) -> None:
         self._platform = platform
         callers = Callers(services, platform.people, platform.access)
-        desk = Desk(services, platform.access, platform.files)
+        starter = Starter(
+            services=services,
+            access=platform.access,
+            poster=platform.poster,
+            streams=platform.streams,
+            statuses=platform.statuses,
+        )
+        reviewer = Reviewer(services=services)
+        desk = Desk(services, platform.access, platform.files, starter, reviewer)
         private = Private(platform.calls, platform.files)
         intake = Intake(
             services=services,

@@ -25,6 +25,7 @@ from bot.slack.desk import Desk
 from bot.slack.form import BRANCH, INPUT_FILE, OTHER, THREAD_FIELD, About, View, about, loading, note
 from bot.slack.intake import Intake
 from bot.slack.markdown import one_line
+from bot.slack.offered import COMMANDS, FORMS, SENT_FORMS, SHORTCUTS, THREADS_SHORTCUT, TITLES
 from bot.slack.parse import (
     ACTION,
     ChannelChanged,
@@ -49,6 +50,9 @@ from bot.slack.parse import (
     workspace_of,
 )
 from bot.slack.private import Private, explain
+from bot.slack.review import REVIEW, SAVE
+from bot.slack.start import MODES, START_ACTION
+from bot.slack.start_form import START, WORKFLOW, blamed
 from core import i18n
 from core.commands.text import Word
 from core.domain.errors import PlatformFailure, PromptflowError, Refusal, StoreUnavailable
@@ -63,44 +67,6 @@ STORE_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses before an event is tried again here, besides Slack's own deliveries a minute and more apart."""
 
 ANYTHING: Final = re.compile(".*", re.DOTALL)
-FORMS: Final = {
-    ButtonAction.BRANCH: "slack.branch_title",
-    ButtonAction.OTHER_MODEL: "slack.other_title",
-    ButtonAction.SHOW_INPUT: "slack.input_title",
-}
-"""Buttons that open a form, and its title."""
-
-SHORTCUTS: Final = {
-    "message_branch": ButtonAction.BRANCH,
-    "message_other_model": ButtonAction.OTHER_MODEL,
-    "message_show_input": ButtonAction.SHOW_INPUT,
-}
-THREADS_SHORTCUT: Final = "threads"
-COMMANDS: Final = {
-    "/branch": Word.BRANCH,
-    "/threads": Word.THREADS,
-    "/models": Word.MODELS,
-    "/usage": Word.USAGE,
-    "/help": Word.HELP,
-}
-EVENTS: Final = (
-    "agent_session_stopped",
-    "app_home_opened",
-    "app_mention",
-    "app_uninstalled",
-    "channel_archive",
-    "channel_deleted",
-    "channel_unarchive",
-    "group_archive",
-    "group_unarchive",
-    "member_left_channel",
-    "message.channels",
-    "message.groups",
-    "message.im",
-    "message.mpim",
-    "tokens_revoked",
-)
-"""What the manifests subscribe to."""
 
 
 class SlackApp:
@@ -264,6 +230,12 @@ class SlackApp:
         return await self._acknowledge_after(bot, click.spot, work)
 
     async def _click(self, bot: Bot, click: Click) -> None:
+        if click.action == START_ACTION:
+            caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
+            anew = await self._intake.begin(caller, click.spot, click.value)
+            if anew is not None:
+                await self._private.tell(bot, click.spot, anew)
+            return
         name = click.action.removeprefix(ACTION)
         if not click.action.startswith(ACTION) or name not in set(ButtonAction):
             log.info("a click on something that is no button of ours")
@@ -289,6 +261,10 @@ class SlackApp:
             subject = about(str(view.get("private_metadata") or ""))
             chosen = About(thread=click.value, channel=subject.channel)
             await self._show(bot, str(view["id"]), await self._desk.pick_branch(caller, chosen))
+        elif click.action == WORKFLOW:
+            filled = {**click.state, WORKFLOW: click.value}
+            metadata = str(view.get("private_metadata") or "")
+            await self._show(bot, str(view["id"]), self._desk.starter.refill(caller, metadata, filled))
         elif click.action == INPUT_FILE:
             await self._desk.send_input(caller, click.value)
             sent = i18n.text(caller.locale, "slack.input_sent")
@@ -306,7 +282,7 @@ class SlackApp:
         action = SHORTCUTS.get(shortcut.name)
         if action is not None:
             await self._open(
-                bot, spot, FORMS[action], lambda caller: self._desk.fill_for_message(caller, spot, action)
+                bot, spot, TITLES[action], lambda caller: self._desk.fill_for_message(caller, spot, action)
             )
         elif shortcut.name == THREADS_SHORTCUT:
             await self._open(bot, spot, "slack.threads_title", lambda caller: self._threads(caller, spot))
@@ -323,6 +299,15 @@ class SlackApp:
 
     async def _slash(self, bot: Bot, slash: Slash) -> None:
         word = COMMANDS.get(slash.command)
+        if word in MODES:
+            mode = MODES[word]
+            await self._open(
+                bot,
+                slash.spot,
+                f"slack_modes.{mode.value}",
+                lambda caller: self._desk.starter.fill(caller, slash.spot.channel, mode, slash.text),
+            )
+            return
         if word is Word.BRANCH:
             await self._open(
                 bot,
@@ -374,34 +359,50 @@ class SlackApp:
         locale = self._callers.language(bot, form.user)
         task = self._background.start(self._submit(bot, form), name="form")
         done, _ = await asyncio.wait({task}, timeout=ACK_S)
-        title = FORMS[ButtonAction.BRANCH] if form.name == BRANCH else FORMS[ButtonAction.OTHER_MODEL]
+        title = SENT_FORMS.get(form.name, "slack_modes.title")
         if not done:
             self._background.leave(self._show_outcome(bot, form, task, title), name="form")
             view = note(locale, title=title, sentence=i18n.text(locale, "slack.working"))
             return _answered({"response_action": "update", "view": view})
         problem = task.exception()
         if problem is None:
-            return _acknowledged()
+            after = task.result()
+            return _answered({"response_action": "update", "view": after}) if after else _acknowledged()
         if not isinstance(problem, PromptflowError):
             log.error("a form could not be carried out", exc_info=problem)
         sentence = explain(self._callers.language(bot, form.user), problem)
-        block = next(iter(form.values), "")
+        block = blamed(form.values, problem) if form.name == START else next(iter(form.values), "")
         if block:
             return _answered({"response_action": "errors", "errors": {block: sentence}})
         return _answered({"response_action": "update", "view": note(locale, title=title, sentence=sentence)})
 
-    async def _submit(self, bot: Bot, form: Submission) -> None:
+    async def _submit(self, bot: Bot, form: Submission) -> View | None:
+        """Carry out a form; what is shown in its place, None where it closes."""
         caller = await self._callers.caller(bot, form.user)
+        said = ""
+        if form.name == START:
+            return await self._desk.starter.submit(caller, form)
         if form.name == BRANCH:
             await self._desk.submit_branch(caller, form)
         elif form.name == OTHER:
             await self._desk.submit_other_model(caller, form)
+        elif form.name == REVIEW:
+            said = await self._desk.reviewer.submit_review(caller, form)
+        elif form.name == SAVE:
+            said = await self._desk.reviewer.submit_save(caller, form)
+        return note(caller.locale, title=SENT_FORMS[form.name], sentence=said) if said else None
 
-    async def _show_outcome(self, bot: Bot, form: Submission, task: "asyncio.Task[None]", title: str) -> None:
+    async def _show_outcome(
+        self, bot: Bot, form: Submission, task: "asyncio.Task[View | None]", title: str
+    ) -> None:
         """Say in a form that took long how it ended."""
         await asyncio.wait({task})
         locale = self._callers.language(bot, form.user)
         problem = task.exception()
+        view = task.result() if problem is None else None
+        if view is not None:
+            await self._show(bot, form.view_id, view)
+            return
         sentence = i18n.text(locale, "slack.done") if problem is None else explain(locale, problem)
         await self._show(bot, form.view_id, note(locale, title=title, sentence=sentence))
 

@@ -3,7 +3,7 @@
 Limits: docs.slack.dev, Block Kit reference, 2026.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from bot.slack.markdown import escape, one_line, shorten
@@ -102,6 +102,33 @@ def select(
     initial = next((one for one in made["options"] if one["value"] == chosen), None)
     if initial:
         made["initial_option"] = initial
+    return made
+
+
+def multi_select(
+    action: str, options: list[dict[str, Any]], *, placeholder: str, chosen: Sequence[str], most: int
+) -> dict[str, Any]:
+    """A menu of at least one option from which several can be taken, `chosen` to begin with, in their order."""
+    offered = {one["value"]: one for one in options[:OPTIONS]}
+    made: dict[str, Any] = {
+        "type": "multi_static_select",
+        "action_id": action,
+        "placeholder": plain_text(placeholder, 150),
+        "options": list(offered.values()),
+        "max_selected_items": most,
+    }
+    initial = [offered[value] for value in chosen if value in offered][:most]
+    if initial:
+        made["initial_options"] = initial
+    return made
+
+
+def checkbox(action: str, label: str, value: str, *, on: bool) -> dict[str, Any]:
+    """One box to tick."""
+    only = option(label, value)
+    made: dict[str, Any] = {"type": "checkboxes", "action_id": action, "options": [only]}
+    if on:
+        made["initial_options"] = [only]
     return made
 
 

@@ -34,15 +34,15 @@ from bot.slack.page import help_message, home_view, models_message, sentence, th
 from bot.slack.parse import ACTION, Pointed, Spot, Submission, permalink
 from bot.slack.people import PLATFORM
 from bot.slack.render import SlackMessage
+from bot.slack.review import Reviewer
+from bot.slack.start import Starter
 from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
-from core.commands.artifact import save_answer
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, reveal, vote
 from core.commands.model import list_models, show_usage
 from core.commands.place import message_at, thread_at
 from core.commands.receipt import show_ai_input
-from core.commands.review import ReviewRequest, cross_review
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word, parse_command
 from core.commands.thread import last_answer, list_channels, rename, show_thread
@@ -56,7 +56,11 @@ SELF: Final = "promptflow"
 class Desk:
     """All methods raise Refusal, StoreUnavailable and PlatformFailure; nothing was changed then."""
 
-    def __init__(self, services: Services, access: SlackAccess, files: SlackFiles) -> None:
+    def __init__(
+        self, services: Services, access: SlackAccess, files: SlackFiles, starter: Starter, reviewer: Reviewer
+    ) -> None:
+        self.starter = starter
+        self.reviewer = reviewer
         self._services = services
         self._access = access
         self._files = files
@@ -68,16 +72,14 @@ class Desk:
         match command.word:
             case Word.THREADS | Word.MODELS | Word.USAGE | Word.HELP:
                 return await self.look_up(caller, spot, command.word)
-            case Word.BRANCH | Word.RETRY | Word.STOP | Word.INPUT | Word.RENAME:
-                return await self._in_thread(
-                    caller, spot, command, await self._named(caller, spot, command.word)
-                )
+            case Word.COMPARE | Word.DEBATE | Word.CODRAFT | Word.WORKFLOW:
+                return await self.starter.offer(caller, spot, command)
             case word if word in CARRIED_WORDS:
                 thread_id = await self._named(caller, spot, word)
                 said = await carried.typed(self._services, caller.actor, thread_id, command, spot.key)
                 return sentence(said)
-            case _:
-                raise Refusal("unknown_command", command=command.word.value)
+            case word:
+                return await self._in_thread(caller, spot, command, await self._named(caller, spot, word))
 
     async def _named(self, caller: Caller, spot: Spot, word: Word) -> ThreadId:
         """The thread in which a word was typed. Raises Refusal."""
@@ -104,6 +106,13 @@ class Desk:
         if command.word is Word.RENAME:
             await rename(self._services, caller.actor, thread_id, command.rest)
             return sentence(i18n.text(t, "slack.renamed", title=" ".join(command.rest.split())))
+        if command.word is Word.REVIEW:
+            said = await self.reviewer.review_last(caller, thread_id, command.rest, key=spot.key)
+            return sentence(said)
+        if command.word is Word.SAVE:
+            return sentence(await self.reviewer.save_last(caller, thread_id, command.rest, key=spot.key))
+        if command.word is Word.ARTIFACTS:
+            return await self.reviewer.artifacts(caller, thread_id, command.rest)
         answer = last_answer(await show_thread(self._services, caller.actor, thread_id))
         if command.word is Word.INPUT:
             if answer.receipt_id is None:
@@ -160,13 +169,9 @@ class Desk:
                 await reveal(self._services, caller.actor, ref, event_key=spot.key)
                 return None
             case ButtonAction.REVIEW:
-                await cross_review(
-                    self._services, caller.actor, ReviewRequest(answers=(ref,)), event_key=spot.key
-                )
-                return None
+                return await self.reviewer.review(caller, (ref,), key=spot.key)
             case ButtonAction.SAVE:
-                name = await save_answer(self._services, caller.actor, ref, event_key=spot.key)
-                return i18n.text(caller.locale, "answer.save", name=name)
+                return await self.reviewer.save(caller, ref, key=spot.key)
             case _ if action in CARRIED_BUTTONS:
                 return await carried.pressed(self._services, caller.actor, action, ref, spot.key)
             case _:
@@ -186,11 +191,20 @@ class Desk:
         """The form that a shortcut on a message opens."""
         found = await message_at(self._services, caller.actor, spot.channel, spot.message)
         subject = About(thread=found.thread_id, ref=found.ref, channel=spot.channel)
-        if action is ButtonAction.BRANCH:
-            return await self._branch_form(caller, subject)
-        page = await show_thread(self._services, caller.actor, found.thread_id)
+        match action:
+            case ButtonAction.BRANCH:
+                return await self._branch_form(caller, subject)
+            case ButtonAction.REVIEW:
+                return await self.reviewer.review_form(caller, subject)
+            case ButtonAction.SAVE:
+                return await self.reviewer.save_form(caller, subject)
+            case _:
+                return await self._answer_form(caller, subject, action)
+
+    async def _answer_form(self, caller: Caller, subject: About, action: ButtonAction) -> View:
+        page = await show_thread(self._services, caller.actor, subject.thread)
         answer = next(
-            (a for a in _answers(page) if found.ref in (a.run_id, a.message_id, a.answers_id)), None
+            (a for a in _answers(page) if subject.ref in (a.run_id, a.message_id, a.answers_id)), None
         )
         if answer is None:
             raise Refusal("answer_not_found")

@@ -28,22 +28,25 @@ from bot.slack.parse import (
     command_in,
     people_in,
     plain,
+    written,
 )
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import SlackPoster
 from bot.slack.private import Private, explain
 from bot.slack.render import SlackMessage
+from bot.slack.start import CHAT, DIRECT, Offer, Typed, offer, still_says, typed_start
 from bot.slack.status import Statuses
 from bot.slack.stream import Streams
 from bot.slack.turn import Turns
 from core.commands.event import is_first
 from core.commands.message import edit_message, follow_deletion
-from core.commands.place import is_ours, message_at
+from core.commands.place import is_ours, message_at, thread_at
 from core.commands.say import Earlier, Said, SaidResult, say
 from core.commands.services import Services
+from core.commands.text import STARTS
 from core.domain.errors import PlatformFailure, Refusal
 from core.domain.message import AuthorKind
-from core.domain.thread import Place
+from core.domain.thread import Mode, Place
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +111,7 @@ class Intake:
         try:
             text = plain(message.text, await self._names(bot, message.text), bot.user)
             command = command_in(text, called=called, ours=ours) if called or message.direct else None
-            if command is not None and not message.files:
+            if command is not None and (command.word in STARTS or not message.files):
                 answer = await self.desk.typed(caller, spot, command)
                 if answer is not None:
                     await self._tell(caller, spot, answer)
@@ -135,8 +138,61 @@ class Intake:
             await asyncio.sleep(pause_s)
         return False
 
+    async def begin(self, caller: Caller, spot: Spot, value: str) -> SlackMessage | None:
+        """Start what a person's message asked for; where it changed since its estimate, the new estimate.
+
+        The message is read from Slack again. Raises Refusal too.
+        """
+        bot, meant = caller.bot, offer(value)
+        async with self.turns.turn(spot.channel, meant.thread, meant.message):
+            message = await self._reread(bot, spot.channel, meant)
+            if message is None or message.user != spot.user:
+                raise Refusal("message_not_ours")
+            text = plain(message.text, await self._names(bot, message.text), bot.user)
+            command = command_in(text, called=True, ours=False)
+            if command is None or command.word not in STARTS:
+                raise Refusal("slack_form_old")
+            asked = typed_start(command)
+            if not still_says(meant, asked):
+                there = replace(spot, thread=meant.thread, message=meant.message)
+                return await self.desk.starter.offer(caller, there, command)
+            where = place(spot.channel, meant.thread)
+            known = await thread_at(self.services, caller.actor, where)
+            if known is None:
+                await self._say(caller, message, where, asked.text, ours=False, asked=asked)
+            elif known.mode is not asked.mode:
+                # Another message made the thread ours meanwhile.
+                raise Refusal("slack_thread_taken")
+        return None
+
+    async def _reread(self, bot: Bot, channel: str, meant: Offer) -> Written | None:
+        """A person's message as it stands in Slack now; None where it is gone."""
+        pages = self.calls.pages(
+            bot,
+            "conversations.replies",
+            "messages",
+            channel=channel,
+            ts=meant.thread,
+            oldest=meant.message,
+            latest=meant.message,
+            inclusive=True,
+            limit=10,
+        )
+        async for one in pages:
+            if str(one.get("ts")) == meant.message:
+                kind = "im" if channel.startswith(DIRECT) else "channel"
+                return written({**one, "thread_ts": meant.thread}, f"start:{meant.message}", channel, kind)
+        return None
+
     async def _say(
-        self, caller: Caller, message: Written, where: Place, text: str, *, ours: bool
+        self,
+        caller: Caller,
+        message: Written,
+        where: Place,
+        text: str,
+        *,
+        ours: bool,
+        asked: Typed = CHAT,
     ) -> SaidResult:
         bot = caller.bot
         uploads = await self.files.fetch_all(bot, message.files)
@@ -153,6 +209,9 @@ class Intake:
                 place=where,
                 uploads=uploads,
                 earlier=earlier,
+                mode=asked.mode,
+                setup=asked.setup,
+                estimate_seen=asked.mode is not Mode.CHAT,
             ),
         )
         if result.run_id and not result.duplicate:
@@ -229,6 +288,10 @@ class Intake:
             caller = await self.callers.caller(bot, message.user, channel=message.channel)
             spot = Spot(channel=message.channel, user=message.user, thread=message.thread)
             text = plain(message.text, await self._names(bot, message.text), bot.user)
+            command = command_in(text, called=message.at_top, ours=False)
+            if command is not None and command.word in STARTS:
+                # The word that named the mode was no part of the question.
+                text = typed_start(command).text
             try:
                 found = await message_at(self.services, caller.actor, message.channel, message.message)
                 await edit_message(

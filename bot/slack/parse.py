@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bot.carried import is_meant
 from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.errors import Refusal
 
@@ -140,10 +141,11 @@ def _message(event: Json, event_id: str) -> Event:
         return Ignored(reason=f"message {subtype}")
     if event.get("bot_id") or event.get("bot_profile") or not event.get("user"):
         return Ignored(reason="not written by a person")
-    return _written(event, event_id, _text(event, "channel"), _text(event, "channel_type"))
+    return written(event, event_id, _text(event, "channel"), _text(event, "channel_type"))
 
 
-def _written(message: Json, event_id: str, channel: str, channel_type: str) -> Written:
+def written(message: Json, event_id: str, channel: str, channel_type: str) -> Written:
+    """A person's message as Slack describes it, in an event or in a list."""
     own = _text(message, "ts")
     thread = _text(message, "thread_ts") or own
     files = message.get("files")
@@ -178,8 +180,8 @@ def _changed(event: Json, event_id: str) -> Event:
         return Ignored(reason="not a person's message that changed")
     if not now.get("edited") or now.get("text") == before.get("text"):
         return Ignored(reason="a change without a new text, such as a link preview")
-    written = _written(now, event_id, channel, _text(event, "channel_type"))
-    return Edited(event_id=event_id, now=written, before=_text(before, "text"))
+    current = written(now, event_id, channel, _text(event, "channel_type"))
+    return Edited(event_id=event_id, now=current, before=_text(before, "text"))
 
 
 def _text(source: Json, name: str) -> str:
@@ -226,8 +228,8 @@ def begins_with_another(text: str, bot: str) -> bool:
     return found is not None and found[1] == "@" and found[2] != bot
 
 
-ELSEWHERE: Final = STARTS | {Word.REVIEW, Word.SAVE, Word.ARTIFACTS, Word.HANDOVER}
-"""Words that have a form or a button here and are ordinary words in a message."""
+_QUOTED: Final = re.compile(r"[\"“「『].*[\"”」』]", re.DOTALL)
+_NUMBERED: Final = re.compile(r"\d{1,3}(?:\s|$)")
 
 
 def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
@@ -237,21 +239,23 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
     also begin ordinary sentences count only where nothing else follows them.
     """
     command = parse_command(text)
-    if command is None or command.word in ELSEWHERE:
+    if command is None or not is_meant(command):
         return None
     if not called:
-        return (
-            command
-            if not command.rest and command.position is None and command.word is not Word.BRANCH
-            else None
-        )
+        alone = not command.rest and command.position is None
+        return command if alone and command.word not in STARTS | {Word.BRANCH} else None
+    if command.word in STARTS:
+        # A thread keeps its mode: inside one the same words are said to its model.
+        return None if ours else command
     match command.word:
         case Word.BRANCH:
             return command if ours or command.position is not None or not command.rest else None
-        case Word.RENAME:
+        case Word.RENAME | Word.PIN | Word.ADOPT | Word.REJECT:
             return command if ours else None
-        case Word.RETRY:
-            return command if len(command.rest.split()) <= 1 else None
+        case Word.RETRY | Word.SAVE | Word.ARTIFACTS:
+            return command if len(command.rest.split()) <= 1 or _QUOTED.fullmatch(command.rest) else None
+        case Word.REVIEW:
+            return command if not command.rest or _NUMBERED.match(command.rest) else None
         case _:
             return command if not command.rest else None
 
@@ -292,6 +296,8 @@ MORE: Final = "more."
 """What the ids of overflow menus begin with; the option says which button it stands for."""
 
 SEPARATOR: Final = "|"
+LISTED: Final = "\n"
+"""Between the values of a field from which several were taken, in the order in which they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,6 +436,9 @@ def _values(view: Json) -> dict[str, str]:
         for element in elements.values():
             chosen = element.get("selected_option")
             value = chosen.get("value") if isinstance(chosen, Mapping) else element.get("value")
+            several = element.get("selected_options")
+            if isinstance(several, list):
+                value = LISTED.join(str(one.get("value")) for one in several if isinstance(one, Mapping))
             found[block] = value if isinstance(value, str) else ""
     return found
 

@@ -97,6 +97,24 @@ class SlackPoster:
         bot = await self._bot(workspace_id)
         return await self._send(_Spot(bot, channel, None), self._render(bot, view, locale), key)
 
+    async def open_with(
+        self, workspace_id: WorkspaceId, channel: str, message: SlackMessage, *, key: str, again: bool
+    ) -> str:
+        """Post the first message of a thread; its id. With `again` an earlier try may have: its post is taken then."""
+        found = None
+        if again:
+            found = await self.find(
+                workspace_id, Place(platform=PLATFORM, channel=channel, thread=""), key=key
+            )
+        if found is not None:
+            return found.ids[0]
+        bot = await self._bot(workspace_id)
+        return await self._post(_Spot(bot, channel, None), message, _metadata(key=key))
+
+    async def take_back(self, workspace_id: WorkspaceId, channel: str, message: str) -> None:
+        """Delete a message of ours; one that is gone already needs nothing."""
+        await self._remove(_Spot(await self._bot(workspace_id), channel, None), message)
+
     async def post(
         self, workspace_id: WorkspaceId, place: Place, view: PostView, *, key: str, locale: str
     ) -> PostRef:

@@ -151,7 +151,7 @@ async def check_start(services: Services, actor: Actor, said: Said) -> SaidResul
     place, _ = await _where(services, actor, said)
     visible = await can_see(services, actor, place.platform, place.channel)
     authorise(actor, Action.SAY, Subject(visible=visible), policy)
-    await _opening(services, actor, policy, said, text)
+    await _opening(services, actor, policy, said, None, text)
     return None
 
 

@@ -551,6 +551,8 @@ class SlackApi:
 
 def _within(ts: str, args: Json) -> bool:
     oldest, latest = args.get("oldest"), args.get("latest")
+    if args.get("inclusive") == "1" and ts in (oldest, latest):
+        return True
     return (not oldest or float(ts) > float(oldest)) and (not latest or float(ts) < float(latest))
 
 

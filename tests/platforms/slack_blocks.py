@@ -182,6 +182,31 @@ def _select(element: dict[str, Any]) -> Found:
         yield "the initial option is none of the options"
 
 
+def _multi_select(element: dict[str, Any]) -> Found:
+    yield from _select({**element, "initial_option": (element.get("options") or [None])[0]})
+    yield from _initial(element)
+    if not element.get("max_selected_items", 1) >= 1:
+        yield "max_selected_items; at least 1"
+    if len(element.get("initial_options", ())) > element.get("max_selected_items", 100):
+        yield "more chosen than may be"
+
+
+def _checkboxes(element: dict[str, Any]) -> Found:
+    options = element.get("options") or []
+    if not 1 <= len(options) <= 10:
+        yield f"{len(options)} options; 1 to 10"
+    for option in options:
+        yield from _option(option)
+    yield from _initial(element)
+
+
+def _initial(element: dict[str, Any]) -> Found:
+    if "initial_options" in element and not element["initial_options"]:
+        yield "initial options may be left out, not empty"
+    if any(one not in element.get("options", ()) for one in element.get("initial_options", ())):
+        yield "an initial option is none of the options"
+
+
 def _overflow(element: dict[str, Any]) -> Found:
     options = element.get("options") or []
     if not 1 <= len(options) <= 5:
@@ -210,5 +235,7 @@ ELEMENTS: dict[str, Callable[[dict[str, Any]], Found]] = {
     "button": _button,
     "overflow": _overflow,
     "static_select": _select,
+    "multi_static_select": _multi_select,
+    "checkboxes": _checkboxes,
     "plain_text_input": _text_input,
 }

@@ -153,11 +153,38 @@ class SlackServer(SlackApi):
         results = [await self.deliver("interactive", body) for _ in range(times)]
         return results[-1]
 
+    async def choose(
+        self, channel: str, ts: str, menu: Json, option: Json, *, user: str = "UALICE"
+    ) -> Delivery:
+        """Take an entry of an overflow menu that stands under a message."""
+        message = self.channels[channel].messages[ts]
+        body = {
+            **self._interactive("block_actions", user),
+            "channel": {"id": channel},
+            "container": {
+                "type": "message",
+                "message_ts": ts,
+                "channel_id": channel,
+                "thread_ts": message.get("thread_ts", ts),
+            },
+            "message": message,
+            "response_url": self.answer_address(),
+            "actions": [
+                {
+                    "type": menu["type"],
+                    "action_id": menu["action_id"],
+                    "selected_option": option,
+                    "action_ts": self.ts(),
+                }
+            ],
+        }
+        return await self.deliver("interactive", body)
+
     async def click_in_view(self, view_id: str, action: str, value: str, *, user: str = "UALICE") -> Delivery:
         body = {
             **self._interactive("block_actions", user),
             "container": {"type": "view", "view_id": view_id},
-            "view": self.views[view_id],
+            "view": {**self.views[view_id], "state": {"values": _state(self.views[view_id], {})}},
             "actions": [
                 {
                     "type": "static_select",
@@ -197,21 +224,8 @@ class SlackServer(SlackApi):
     async def submit(self, view_id: str, values: Mapping[str, str], *, user: str = "UALICE") -> Delivery:
         """Send a form with what was typed or chosen, by block."""
         view = self.views[view_id]
-        state: Json = {}
-        for block in view["blocks"]:
-            if block["type"] != "input":
-                continue
-            element, given = block["element"], values.get(block["block_id"])
-            if element["type"] == "static_select":
-                chosen = next(
-                    (o for o in element["options"] if o["value"] == given), element.get("initial_option")
-                )
-                answer: Json = {"type": "static_select", "selected_option": chosen}
-            else:
-                answer = {"type": "plain_text_input", "value": given}
-            state[block["block_id"]] = {element["action_id"]: answer}
         body = self._interactive("view_submission", user)
-        body["view"] = {**view, "state": {"values": state}}
+        body["view"] = {**view, "state": {"values": _state(view, values)}}
         delivery = await self.deliver("interactive", body)
         response = delivery.response or {}
         if response.get("response_action") == "update":
@@ -353,3 +367,30 @@ class SlackServer(SlackApi):
         }
         async with aiohttp.ClientSession() as session, session.post(url, data=raw, headers=headers) as answer:
             return answer.status
+
+
+def _state(view: Json, values: Mapping[str, str]) -> Json:
+    """What stands in the fields of a form: what was typed or chosen, by block, otherwise what they began with."""
+    state: Json = {}
+    for block in view["blocks"]:
+        if block["type"] != "input":
+            continue
+        element, given = block["element"], values.get(block["block_id"])
+        if element["type"] == "static_select":
+            chosen = next(
+                (o for o in element["options"] if o["value"] == given), element.get("initial_option")
+            )
+            answer: Json = {"type": "static_select", "selected_option": chosen}
+        elif element["type"] in ("multi_static_select", "checkboxes"):
+            by_value = {o["value"]: o for o in element["options"]}
+            several = (
+                element.get("initial_options", [])
+                if given is None
+                else [by_value[one] for one in given.split("\n") if one]
+            )
+            answer = {"type": element["type"], "selected_options": several}
+        else:
+            text = element.get("initial_value") if given is None else given
+            answer = {"type": "plain_text_input", "value": text}
+        state[block["block_id"]] = {element["action_id"]: answer}
+    return state

@@ -231,6 +231,7 @@ async def victim(store: Store) -> Victim:
             "visibility": "public",
             # The same name means something else to these.
             "artifact.do_copy_artifacts.source": thread.id,
+            "claim.find_settled.key": "event-1",
             "message.do_append.message_id": spare.id,
             "receipt.check_budget.now": clock.now(),
             "post.find_post.external_id": "post-1",

@@ -18,9 +18,11 @@ from bot.slack.form import (
 )
 from bot.slack.page import help_message, home_view, models_message, threads_message, usage_message
 from bot.slack.render import SlackMessage, Surroundings, render
+from bot.slack.start_form import FIELD_CHARS, MOST, Wish, question_message, start_form, take
 from core import i18n
-from core.domain.thread import Place
-from core.domain.view import AnswerView
+from core.domain.thread import Mode, Place
+from core.domain.view import AnswerView, EstimateView, Phrase
+from core.modes.workflow_file import load_workflows
 from tests.examples import views
 
 URL = "https://testers.slack.com/"
@@ -29,6 +31,37 @@ LONG = "\n\n".join(f"Paragraph {n}. " + "Words and 日本語 and 👍 " * 30 for
 MANY_BUTTONS = tuple(
     replace(b, ref=f"{b.ref[:-2]}{n:02x}") for n in range(2) for b in views.finished_buttons(n)
 )
+
+
+ALIASES = tuple(f"model-{number}" for number in range(60))
+WORKFLOWS = load_workflows()
+ESTIMATE = EstimateView(
+    calls=40,
+    input_tokens=1_234_567,
+    output_tokens=28_000,
+    cost_usd=12.5,
+    unpriced=ALIASES,
+    notes=(Phrase(key="mode_notice.same_model_twice", fields={"models": "model-1"}),),
+)
+
+
+def full(mode: Mode) -> Wish:
+    """A form with every field as full as it can be."""
+    text = (views.HOSTILE + "👍" * FIELD_CHARS)[: FIELD_CHARS // 2]
+    values = {
+        "text": text,
+        "models": take(ALIASES[: MOST[mode]]),
+        "blind": "on",
+        "background": text if mode is Mode.DEBATE else "",
+        "moderator": ALIASES[0],
+        "rebuttal_rounds": "2",
+        "passes": "2",
+    }
+    if mode is Mode.WORKFLOW:
+        name = next(iter(WORKFLOWS))
+        values["workflow"] = name
+        values |= {f"input.{name}.{one.name}": text for one in WORKFLOWS[name].inputs[1:]}
+    return Wish(id=views.thread_id(1), mode=mode, channel="C1", values=values, seen="0" * 16)
 
 
 def extra_posts() -> dict[str, AnswerView]:
@@ -59,6 +92,8 @@ def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
     yield "usage", usage_message(locale, views.USAGE_LINES)
     yield "usage_none", usage_message(locale, ())
     yield "help", help_message(locale, "promptflow")
+    for mode in MOST:
+        yield f"question_{mode.value}", question_message(locale, full(mode), views.HOSTILE, WORKFLOWS)
 
 
 def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -79,6 +114,12 @@ def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
     whole = views.RECEIPTS["receipt"]
     many = replace(whole, parts=tuple(replace(p, text=p.text * 400) for p in whole.parts) * 12)
     yield "input_very_long", input_form(locale, many)
+    for mode in MOST:
+        for name, view in (("", None), ("_estimate", ESTIMATE)):
+            yield (
+                f"start_{mode.value}{name}",
+                start_form(locale, full(mode), models=ALIASES, workflows=WORKFLOWS, estimate=view),
+            )
     yield "home", home_view(locale, URL, views.CHANNELS, views.USAGE_LINES, "promptflow")
     yield "home_empty", home_view(locale, URL, (), (), "promptflow")
     yield "home_full", home_view(locale, URL, views.CHANNELS * 30, views.USAGE_LINES * 40, "promptflow")

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from bot.slack.app import COMMANDS, EVENTS, SHORTCUTS, THREADS_SHORTCUT
 from bot.slack.http import EVENTS as EVENTS_PATH
 from bot.slack.oauth import REDIRECT
+from bot.slack.offered import COMMANDS, EVENTS, SHORTCUTS, THREADS_SHORTCUT
 from bot.slack.scopes import SCOPES
 from tests.tree import ROOT
 

@@ -1,0 +1,143 @@
+"""Cross Review and artifacts by words, shortcut and button, through the genuine library."""
+
+from typing import Any
+
+from core.domain.policy import Policy
+from tests.bot.slack.test_start import calls_in, estimated, finished, opened, refused, roots
+from tests.bot.slack.world import MENTION, SlackWorld, texts_of
+from tests.platforms.slack_api import TEAM
+from tests.product import eventually
+
+
+async def compared(slack: SlackWorld) -> str:
+    """A finished Compare of two models; its root."""
+    view = await opened(slack, "/compare", "Which database?")
+    shown = await estimated(slack, view["id"], {"models": "1:alpha\n1:beta"})
+    await slack.server.submit(view["id"], {})
+    await finished(slack, calls_in(shown))
+    (root,) = roots(slack)
+    return str(root["ts"])
+
+
+async def told(slack: SlackWorld, text: str, root: str) -> str:
+    before = len(slack.server.ephemerals)
+    await slack.server.say(f"{MENTION} {text}", thread=root)
+    await eventually(lambda: len(slack.server.ephemerals) > before)
+    return texts_of(slack.server.ephemerals[-1])
+
+
+def card_of(slack: SlackWorld, root: str, action: str) -> dict[str, Any]:
+    """The newest post of a thread with such a button, under it or in its menu."""
+    return next(
+        m
+        for m in reversed(slack.server.posts("C1", root))
+        if action.partition(".")[2] in str(m.get("blocks"))
+    )
+
+
+async def reviewed(slack: SlackWorld, calls: int) -> None:
+    await finished(slack, calls)
+    assert len(slack.model.calls) == calls
+
+
+async def test_review_by_words_judges_every_answer_to_the_last_question(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    assert "Reviewers at work: " in await told(slack, "review 1 mind the cost", root)
+    await reviewed(slack, 3)
+    assert "mind the cost" in slack.model.sent()
+    assert "answer 1" in slack.model.sent()
+    assert "answer 2" in slack.model.sent()
+    assert slack.model.calls[-1].model not in ("alpha", "beta")
+
+
+async def test_fewer_reviewers_than_asked_for_are_said(slack: SlackWorld) -> None:
+    slack.world.policies[TEAM] = Policy(allowed_models=("alpha", "beta", "seer"))
+    root = await compared(slack)
+    assert "Only 1 of 4 reviewers" in await told(slack, "review 4", root)
+    await reviewed(slack, 3)
+
+
+async def test_more_reviewers_than_there_may_be_are_refused(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    assert "1 to 4" in await told(slack, "review 9", root)
+    assert len(slack.model.calls) == 2
+
+
+async def test_review_by_a_shortcut_asks_which_answers_and_what_to_look_at(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    card = card_of(slack, root, "do.review")
+    await slack.server.shortcut("message_review", "C1", card["ts"])
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.review")
+    view = slack.server.newest_view
+    sent = await slack.server.submit(view["id"], {"reviewers": "1", "focus": "mind the cost"})
+    assert sent.response is not None
+    assert "Reviewers at work" in texts_of(sent.response["view"])
+    await reviewed(slack, 3)
+    assert "mind the cost" in slack.model.sent()
+
+
+async def test_a_chat_has_nothing_to_review(slack: SlackWorld) -> None:
+    root = await slack.ask("Which database?")
+    await told(slack, "review", root)
+    assert len(slack.model.calls) == 1
+    (card,) = slack.server.posts()
+    await slack.server.shortcut("message_review", "C1", card["ts"])
+    await eventually(lambda: "can be reviewed" in texts_of(slack.server.newest_view))
+
+
+async def test_an_answer_is_saved_by_words_and_by_shortcut_and_listed_with_its_versions(
+    slack: SlackWorld,
+) -> None:
+    root = await slack.ask("Which database?")
+    assert "Nothing is saved" in await told(slack, "artifacts", root)
+    assert "Plan" in await told(slack, "save Plan", root)
+    assert "already has an artifact" in await told(slack, "save “Plan”", root)
+    (card,) = slack.server.posts()
+    await slack.server.shortcut("message_save", "C1", card["ts"])
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.save")
+    view = slack.server.newest_view
+    assert "already has an artifact" in refused(await slack.server.submit(view["id"], {"artifact": "Plan"}))
+    sent = await slack.server.submit(view["id"], {"artifact": "Plan", "as_version": "on"})
+    assert sent.response is not None
+    listed = await told(slack, "artifacts", root)
+    assert "Version 2" in listed
+    assert "Version 1" in listed
+    assert "answer 1" in await told(slack, "artifacts Plan", root)
+    assert "no artifact" in await told(slack, "artifacts Other", root)
+
+
+async def test_a_saved_answer_too_long_for_a_message_is_cut_and_says_so(slack: SlackWorld) -> None:
+    slack.model.script = ["longer " * 1_000]
+    root = await slack.ask("Which database?")
+    await told(slack, "save Plan", root)
+    assert "characters stand here" in await told(slack, "artifacts Plan", root)
+
+
+async def test_buttons_of_a_blind_compare_compare_vote_and_reveal(slack: SlackWorld) -> None:
+    view = await opened(slack, "/compare", "Which database?")
+    shown = await estimated(slack, view["id"], {"models": "1:alpha\n1:beta", "blind": "on"})
+    await slack.server.submit(view["id"], {})
+    await finished(slack, calls_in(shown))
+    (root,) = roots(slack)
+    thread = str(root["ts"])
+    assert "alpha" not in str(slack.server.posts("C1", thread))
+    await press(slack, thread, "compare_answers")
+    await reviewed(slack, 3)
+    await press(slack, thread, "vote")
+    await eventually(lambda: "alpha" in str(slack.server.posts("C1", thread)))
+    await press(slack, thread, "save")
+    await eventually(lambda: any("Saved as" in texts_of(told) for told in slack.server.ephemerals))
+
+
+async def press(slack: SlackWorld, thread: str, action: str) -> None:
+    """Press a button under the newest post that has it, or take its entry in the post's menu."""
+    for post in reversed(slack.server.posts("C1", thread)):
+        for element in [e for b in post["blocks"] for e in b.get("elements", ()) if "action_id" in e]:
+            if element["action_id"] == f"do.{action}":
+                assert (await slack.server.click("C1", post["ts"], f"do.{action}")).acked
+                return
+            for choice in element.get("options", ()):
+                if choice["value"].startswith(f"{action}|"):
+                    assert (await slack.server.choose("C1", post["ts"], element, choice)).acked
+                    return
+    raise AssertionError(f"no post has the button {action}")
