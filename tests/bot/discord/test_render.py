@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from uuid import uuid4
 
 import pytest
 
@@ -249,11 +248,14 @@ def test_only_what_we_made_is_read_back(text: str) -> None:
     assert read_custom_id("pf1:go:1:2") == ("go", "1:2")
 
 
+LONG_ID = "0195e000-0000-7000-c000-000000000001"
+
+
 @pytest.mark.parametrize(
     ("action", "ref"),
     [
-        (ButtonAction.RETRY, f"{uuid4()}/answer:{'a.b_c-d9' * 5}#2"),
-        (ButtonAction.COMPARE_ANSWERS, f"{uuid4()}/{uuid4()}"),
+        (ButtonAction.RETRY, f"{LONG_ID}/answer:{'a.b_c-d9' * 5}#2"),
+        (ButtonAction.COMPARE_ANSWERS, f"{LONG_ID}/{LONG_ID}"),
     ],
 )
 def test_the_longest_refs_of_buttons_fit_and_are_read_back(action: ButtonAction, ref: str) -> None:
