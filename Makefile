@@ -27,7 +27,7 @@ run: .venv/run.stamp ## Start the product; the line it prints is the page to ope
 	@$(BIN)/promptflow serve
 
 test: lint ## All gates and tests, without the long series
-	$(BIN)/pytest -n 2 -q -rs -m "not soak"
+	$(BIN)/pytest -n 3 -q -rs -m "not soak"
 
 lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/ruff format --check .
@@ -35,7 +35,7 @@ lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/test.stamp ## The long kill and load series
+soak: .venv/test.stamp ## The long series of kills, load and faults, and long walks in a browser
 	$(BIN)/pytest -q -m soak
 
 bench: .venv/test.stamp ## Figures as a Markdown table

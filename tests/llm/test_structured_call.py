@@ -61,7 +61,7 @@ def test_every_schema_of_the_library_can_be_enforced_strictly() -> None:
     library = load_library()
     schemas = [json.loads(v.parts.schema_json) for v in library.versions.values() if v.parts.schema_json]
     schemas = [s for s in schemas if "ranking" not in s["properties"]] + [verdict_schema(library, ("A", "B"))]
-    assert len(schemas) == 8
+    assert len(schemas) == 10
     for schema in schemas:
         for node in objects(schema):
             assert node["additionalProperties"] is False

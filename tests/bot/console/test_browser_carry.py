@@ -9,7 +9,12 @@ from playwright.async_api import Browser, expect
 
 from tests.bot.console.browsing import ANSWER_MS, ServedConsole, browsing, serving, window
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.soak,
+    pytest.mark.timeout(240),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

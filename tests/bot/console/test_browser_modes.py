@@ -10,7 +10,12 @@ from playwright.async_api import Browser, expect
 
 from tests.bot.console.browsing import ANSWER_MS, Scheme, ServedConsole, Visitor, browsing, serving, window
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.soak,
+    pytest.mark.timeout(240),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 RUN_MS = 60_000
 

@@ -183,6 +183,7 @@ def mode_pages(renderer: Renderer, reader: Reader, *, fragment: bool) -> Iterato
     )
     answers = [view for view in ANSWERS.values() if view.label or view.shared_sha256]
     more = {"thread_locale": "en", "least": 1, "most": 4, "usual": 2, "chosen": {message_id(30)}}
+    more |= {"estimate": next(iter(ESTIMATES.values()))}
     yield (
         f"review {fragment}",
         renderer.page("review", reader, fragment=fragment, answers=answers, **more, **frame()),

@@ -29,7 +29,7 @@ async def test_a_message_to_the_bot_alone_needs_no_mention(slack: SlackWorld) ->
     root = await slack.ask("Which database?", channel="D1")
     (answer,) = slack.server.posts("D1")
     assert answer["thread_ts"] == root
-    assert [s["status"] for s in slack.server.statuses][-1] == ""
+    await eventually(lambda: [s["status"] for s in slack.server.statuses][-1] == "")
 
 
 async def test_talk_between_people_is_left_alone(slack: SlackWorld) -> None:

@@ -13,6 +13,8 @@ from tests.platforms.slack_api import BOT_TOKEN
 from tests.platforms.slack_server import SlackServer
 from tests.product import ScriptedModel, eventually
 
+pytestmark = pytest.mark.soak
+
 
 async def test_an_event_that_comes_several_times_is_answered_once(slack: SlackWorld) -> None:
     message = slack.server.write(f"{MENTION} Which database?")
