@@ -32,6 +32,8 @@ from core.domain.view import AdoptionCardView
 from tests.commands.look import answer, message, refused, rows
 from tests.product import PLATFORM, WORKSPACE, World, eventually
 
+pytestmark = pytest.mark.soak
+
 
 async def grown(world: World, actor: Actor, first: str = "Which supplier?") -> tuple[ThreadId, ThreadId]:
     """A thread with one answer, and a branch of it with one more."""

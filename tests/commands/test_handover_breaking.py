@@ -33,6 +33,8 @@ from tests.commands.look import answer, new_thread, refused, rows
 from tests.commands.test_handover import FIELDS, SETUPS, drafted
 from tests.product import PLATFORM, WORKSPACE, World, eventually
 
+pytestmark = pytest.mark.soak
+
 
 async def ready(world: World, actor: Actor, mode: Mode = Mode.CHAT) -> tuple[Any, Handover]:
     """A thread and a drafted handover from it."""

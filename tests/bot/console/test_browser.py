@@ -128,6 +128,7 @@ async def go_through_a_restart(me: Visitor, served: ServedConsole, parent: str) 
     await expect(me.entries()).to_contain_text("Only in the parent")
 
 
+@pytest.mark.soak
 async def test_two_windows_see_the_same_thread_live(served_console: ServedConsole, browser: Browser) -> None:
     mine = await window(browser, served_console.address)
     await mine.say("Hello", answers=1)
@@ -149,6 +150,7 @@ async def test_two_windows_see_the_same_thread_live(served_console: ServedConsol
     assert mine.problems == other.problems == []
 
 
+@pytest.mark.soak
 async def test_stop_retry_another_model_and_which_answer_counts(
     served_console: ServedConsole, browser: Browser
 ) -> None:
@@ -176,6 +178,7 @@ async def test_stop_retry_another_model_and_which_answer_counts(
     assert me.problems == []
 
 
+@pytest.mark.soak
 async def test_everything_can_be_done_with_the_keyboard(
     served_console: ServedConsole, browser: Browser
 ) -> None:
@@ -221,6 +224,7 @@ async def test_everything_can_be_done_with_the_keyboard(
     assert [text for text in me.problems if "422" not in text] == []
 
 
+@pytest.mark.soak
 async def test_a_hostile_message_stays_text_in_a_real_browser(
     served_console: ServedConsole, browser: Browser
 ) -> None:
@@ -259,6 +263,7 @@ async def test_the_page_works_without_its_script(served_console: ServedConsole, 
     await expect(page.locator(".card h2")).to_have_text("Plain")
 
 
+@pytest.mark.soak
 async def test_pages_fit_light_and_dark_wide_and_narrow(
     served_console: ServedConsole, browser: Browser
 ) -> None:
@@ -294,6 +299,7 @@ async def open_and_close_the_threads(me: Visitor) -> None:
     await expect(thread).not_to_be_in_viewport()
 
 
+@pytest.mark.soak
 async def test_the_colours_have_enough_contrast(served_console: ServedConsole, browser: Browser) -> None:
     """WCAG 2.2, 1.4.3: at least 4.5 to 1 for the text of a page."""
     for scheme in ("light", "dark"):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from bot.slack.adapter import SlackAdapter, SlackPlatform, one_bot, open_platform
 from bot.slack.caller import Callers
 from bot.slack.people import PLATFORM
@@ -14,6 +16,8 @@ from core.commands.thread import list_channels, show_thread
 from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Actor
 from core.domain.view import ThreadPage
+from core.store.run import OPEN
+from core.store.tables import RunRow, ThreadRow
 from core.store.workspace import external_id_of
 from tests.platforms.slack_api import APP_TOKEN, BOT_TOKEN, BOT_USER, TEAM
 from tests.platforms.slack_server import SlackServer
@@ -53,7 +57,15 @@ class SlackWorld:
             cards = [m for m in self.server.posts(channel, thread) if is_card(m)]
             return len(cards) >= answers and all(is_final(m) for m in cards)
 
+        async def at_rest() -> bool:
+            # A post is final a moment before its run has ended, and until then nothing else can be asked.
+            async with self.world.services.store.reading() as session:
+                going = select(RunRow.id).join(ThreadRow, ThreadRow.id == RunRow.thread_id)
+                going = going.where(ThreadRow.place == thread, RunRow.status.in_(OPEN))
+                return (await session.scalars(going)).first() is None
+
         await eventually(complete)
+        await eventually(at_rest)
 
     async def actor(self, user: str = "UALICE") -> Actor:
         bot = await self.platform.bots.of_workspace(TEAM)
