@@ -51,17 +51,7 @@ async def do_see_person(
     clock: Clock,
 ) -> PersonRow:
     """The person behind a platform id, with name and locale as the platform has them now."""
-    await session.execute(
-        insert_or_ignore(session, PersonRow).values(
-            id=clock.new_id(),
-            workspace_id=workspace_id,
-            external_id=external_id,
-            name=name,
-            locale=locale,
-            created_at=clock.now(),
-        )
-    )
-    row = (await session.scalars(_person_of(workspace_id, external_id))).one()
+    row = await _do_ensure_person(session, workspace_id, external_id, name, locale, clock)
     row.name, row.locale = name, locale
     return row
 
@@ -76,6 +66,19 @@ async def do_know_person(
     clock: Clock,
 ) -> PersonId:
     """The id of a person who is only mentioned: added when new, otherwise left as they are known."""
+    row = await _do_ensure_person(session, workspace_id, external_id, name, locale, clock)
+    return PersonId(row.id)
+
+
+async def _do_ensure_person(
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    external_id: str,
+    name: str,
+    locale: str,
+    clock: Clock,
+) -> PersonRow:
+    """The person behind a platform id; added when new, otherwise left as they are known."""
     await session.execute(
         insert_or_ignore(session, PersonRow).values(
             id=clock.new_id(),
@@ -86,7 +89,7 @@ async def do_know_person(
             created_at=clock.now(),
         )
     )
-    return PersonId((await session.scalars(_person_of(workspace_id, external_id))).one().id)
+    return (await session.scalars(_person_of(workspace_id, external_id))).one()
 
 
 async def people(session: AsyncSession, workspace_id: WorkspaceId) -> list[PersonRow]:
