@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.commands.services import Services, access_thread, enqueue
+from core.commands.services import Services, access_thread, do_begin_run, enqueue
 from core.domain.adoption import (
     EXPIRES_AFTER,
     AdoptionStatus,
@@ -25,11 +25,10 @@ from core.domain.adoption import (
 )
 from core.domain.artifact import name_key
 from core.domain.errors import Refusal
-from core.domain.ids import RunId, ThreadId
+from core.domain.ids import ThreadId
 from core.domain.message import Message
 from core.domain.policy import Action, Actor
 from core.domain.thread import Thread
-from core.modes import PROMPTS
 from core.modes.adopting import CARD, CLOSED
 from core.modes.drafting import REVIEW_KIND
 from core.store.adoption import (
@@ -54,7 +53,7 @@ from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import do_lock, find_messages
-from core.store.run import Run, do_add_run
+from core.store.run import Run
 from core.store.thread import conversations, find_thread
 from core.store.workspace import person_name
 
@@ -111,22 +110,16 @@ async def begin_review(services: Services, actor: Actor, branch_id: str, *, even
         review_id = services.clock.new_id()
         await do_add_review(session, review_id, branch, actor.person_id, services.clock)
         line = (await conversations(session, branch.workspace_id, branch.id))[0]
-        run = Run(
-            id=RunId(services.clock.new_id()),
-            workspace_id=actor.workspace_id,
-            thread_id=branch.id,
-            kind=REVIEW_KIND,
-            status="queued",
+        run = await do_begin_run(
+            session,
+            services,
+            branch,
+            REVIEW_KIND,
+            by=actor.person_id,
             conversation_id=line.id,
-            request_id=None,
             model=services.models.defaults.drafting,
-            prompts=services.prompts.refs(*PROMPTS[REVIEW_KIND]),
-            requested_by=actor.person_id,
-            failure=None,
-            created_at=services.clock.now(),
             args={"review_id": review_id},
         )
-        await do_add_run(session, run)
         await settle(session, actor.workspace_id, (event_key,), {"review_id": review_id})
     await enqueue(services, run)
     return review_id
@@ -462,23 +455,14 @@ async def _do_tell(
     kind: str,
 ) -> Run:
     """The run that posts a request's card in the parent's thread, or shows there how it ended."""
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=adoption.workspace_id,
-        thread_id=parent.id,
-        kind=kind,
-        status="queued",
-        conversation_id=None,
-        request_id=None,
-        model="",
-        prompts=(),
-        requested_by=actor.person_id if actor else adoption.requested_by,
-        failure=None,
-        created_at=services.clock.now(),
+    return await do_begin_run(
+        session,
+        services,
+        parent,
+        kind,
+        by=actor.person_id if actor else adoption.requested_by,
         args={"adoption_id": adoption.id},
     )
-    await do_add_run(session, run)
-    return run
 
 
 async def _record(

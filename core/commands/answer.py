@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, choose_model, enqueue
+from core.commands.services import Services, access_thread, choose_model, do_begin_run, enqueue
 from core.domain.compare import answer_step
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
 from core.domain.policy import Action, Actor
 from core.domain.thread import Mode, Thread
-from core.modes import PROMPTS
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import do_place_answer, find_message, position_of
 from core.store.page import hidden_name
-from core.store.run import Run, do_add_run, find_run, open_runs
+from core.store.run import Run, find_run, open_runs
 from core.store.thread import conversations
 
 AGAIN = frozenset({Mode.CHAT.value, Mode.COMPARE.value})
@@ -50,22 +49,17 @@ async def answer_again(
         for run in await open_runs(session, actor.workspace_id, thread.id):
             if _is_answering(run, thread, asked, alias):
                 raise Refusal("already_answering", model=hidden_name(thread, run.kind, asked.line) or alias)
-        run = Run(
-            id=RunId(services.clock.new_id()),
-            workspace_id=actor.workspace_id,
-            thread_id=thread.id,
-            kind=thread.mode.value,
-            status="queued",
+        run = await do_begin_run(
+            session,
+            services,
+            thread,
+            thread.mode.value,
+            by=actor.person_id,
             conversation_id=asked.conversation_id,
             request_id=asked.request_id,
             model=alias,
-            prompts=services.prompts.refs(*PROMPTS[thread.mode.value]),
-            requested_by=actor.person_id,
-            failure=None,
-            created_at=services.clock.now(),
             args={"lines": [asked.line]} if thread.mode is Mode.COMPARE else {},
         )
-        await do_add_run(session, run)
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
     await enqueue(services, run)
     return run.id

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, enqueue
+from core.commands.services import Services, access_thread, do_begin_run, enqueue
 from core.commands.text import FULL_WIDTH_DIGITS
 from core.domain.errors import Refusal
-from core.domain.ids import MessageId, RunId, ThreadId
+from core.domain.ids import MessageId, ThreadId
 from core.domain.message import Message
 from core.domain.policy import Action, Actor
 from core.domain.thread import MAX_DEPTH, TITLE_CHARS, Conversation, Place, Status, Thread
@@ -18,7 +18,7 @@ from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
 from core.store.pin import do_copy_pins
-from core.store.run import OPEN, Run, do_add_run, find_run, open_runs
+from core.store.run import OPEN, Run, find_run, open_runs
 from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
 
 REASON_CHARS = 500
@@ -213,22 +213,7 @@ async def _do_announce(
             "depth": new.depth,
         },
     )
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=actor.workspace_id,
-        thread_id=new.id,
-        kind=branching.KIND,
-        status="queued",
-        conversation_id=None,
-        request_id=None,
-        model="",
-        prompts=(),
-        requested_by=actor.person_id,
-        failure=None,
-        created_at=services.clock.now(),
-    )
-    await do_add_run(session, run)
-    return run
+    return await do_begin_run(session, services, new, branching.KIND, by=actor.person_id)
 
 
 async def _found(session: Session, actor: Actor, thread_id: str) -> Thread:

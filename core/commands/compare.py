@@ -2,19 +2,25 @@
 
 from dataclasses import replace
 
-from core.commands.services import Services, access_answer, access_thread, allowed_models, enqueue
+from core.commands.services import (
+    Services,
+    access_answer,
+    access_thread,
+    allowed_models,
+    do_begin_run,
+    enqueue,
+)
 from core.domain.compare import CompareSetup
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, RunId, ThreadId
 from core.domain.policy import Action, Actor
 from core.domain.thread import Conversation, Mode, Thread
-from core.modes import PROMPTS
 from core.modes.compare import COMPARISON
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import position_of
-from core.store.run import Run, do_add_run, find_run, open_runs
+from core.store.run import find_run, open_runs
 from core.store.thread import conversations, do_add_conversation, do_set_up
 
 VOTES = "votes"
@@ -44,21 +50,16 @@ async def compare_answers(services: Services, actor: Actor, run_id: str, *, even
         for run in await open_runs(session, actor.workspace_id, thread.id):
             if run.request_id == asked.request_id:
                 raise Refusal("compare_while_answering")
-        run = Run(
-            id=RunId(services.clock.new_id()),
-            workspace_id=actor.workspace_id,
-            thread_id=thread.id,
-            kind=COMPARISON,
-            status="queued",
+        run = await do_begin_run(
+            session,
+            services,
+            thread,
+            COMPARISON,
+            by=actor.person_id,
             conversation_id=main.id,
             request_id=asked.request_id,
             model=model,
-            prompts=services.prompts.refs(*PROMPTS[COMPARISON]),
-            requested_by=actor.person_id,
-            failure=None,
-            created_at=services.clock.now(),
         )
-        await do_add_run(session, run)
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
     await enqueue(services, run)
     return run.id

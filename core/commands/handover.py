@@ -7,15 +7,14 @@ from core.ai_input.handover import Words, content_of, declared_inputs, premises,
 from core.ai_input.material import Material
 from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, check_opening, say
-from core.commands.services import Services, access_thread, enqueue, stands_in
+from core.commands.services import Services, access_thread, do_begin_run, enqueue, stands_in
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
-from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
+from core.domain.ids import ConversationId, MessageId, ThreadId
 from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Policy
 from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
 from core.domain.view import EstimateView
-from core.modes import PROMPTS
 from core.modes.handing_over import DRAFT, OPEN
 from core.store.audit import do_audit, do_notice
 from core.store.carried_erasure import STRUCTURE
@@ -30,7 +29,7 @@ from core.store.handover import (
     handovers_of,
 )
 from core.store.message import do_add_message, find_message, first_of_person
-from core.store.run import Run, do_add_run
+from core.store.run import Run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread
 
 
@@ -105,27 +104,20 @@ async def _do_draft(
     session: Session, services: Services, actor: Actor, source: Thread, handover: Handover
 ) -> Run:
     line = (await conversations(session, source.workspace_id, source.id))[0]
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=actor.workspace_id,
-        thread_id=source.id,
-        kind=DRAFT,
-        status="queued",
+    return await do_begin_run(
+        session,
+        services,
+        source,
+        DRAFT,
+        by=actor.person_id,
         conversation_id=line.id,
-        request_id=None,
         model=services.models.defaults.drafting,
-        prompts=services.prompts.refs(*PROMPTS[DRAFT]),
-        requested_by=actor.person_id,
-        failure=None,
-        created_at=services.clock.now(),
         args={
             "handover_id": handover.id,
             "target": handover.target_mode.value,
             **({"centre": handover.centre_id} if handover.centre_id else {}),
         },
     )
-    await do_add_run(session, run)
-    return run
 
 
 async def show_handover(services: Services, actor: Actor, handover_id: str) -> Handover:
@@ -332,22 +324,7 @@ async def _do_create(
         clock=services.clock,
         details={"source": source.id, "mode": thread.mode.value},
     )
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=actor.workspace_id,
-        thread_id=thread.id,
-        kind=OPEN,
-        status="queued",
-        conversation_id=None,
-        request_id=None,
-        model="",
-        prompts=(),
-        requested_by=actor.person_id,
-        failure=None,
-        created_at=services.clock.now(),
-    )
-    await do_add_run(session, run)
-    return run
+    return await do_begin_run(session, services, thread, OPEN, by=actor.person_id)
 
 
 async def _start(services: Services, actor: Actor, thread: Thread, text: str, *, event_key: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.ai_input.estimate import estimate_tokens
 from core.commands.opening import OUTPUT_GUESS_TOKENS, PROMPT_GUESS_TOKENS
-from core.commands.services import Services, access_answer, allowed_models, enqueue
+from core.commands.services import Services, access_answer, allowed_models, do_begin_run, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId
 from core.domain.policy import Action, Actor
@@ -13,13 +13,12 @@ from core.domain.review import FOCUS_CHARS, ReviewSetup, pick_reviewers
 from core.domain.setup import models_in
 from core.domain.thread import Mode, Thread
 from core.domain.view import EstimateView
-from core.modes import PROMPTS
 from core.modes.cross_review import KIND
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import find_message, find_messages, models_of_thread
 from core.store.page import hidden_name
-from core.store.run import Run, do_add_run
+from core.store.run import Run
 
 REVIEWABLE = (Mode.COMPARE, Mode.DEBATE, Mode.WORKFLOW)
 DEFAULT_REVIEWERS = 2
@@ -137,20 +136,13 @@ def _in_order(preferred: Sequence[str], allowed: Sequence[str]) -> list[str]:
 
 async def _run(session: Session, services: Services, actor: Actor, thread: Thread, setup: ReviewSetup) -> Run:
     first = await find_message(session, actor.workspace_id, setup.answers[0])
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=actor.workspace_id,
-        thread_id=thread.id,
-        kind=KIND,
-        status="queued",
-        conversation_id=None,
+    return await do_begin_run(
+        session,
+        services,
+        thread,
+        KIND,
+        by=actor.person_id,
         request_id=MessageId(first.answers_id) if first and first.answers_id else None,
         model=setup.reviewers[0],
-        prompts=services.prompts.refs(*PROMPTS[KIND]),
-        requested_by=actor.person_id,
-        failure=None,
-        created_at=services.clock.now(),
         args=setup.to_json(),
     )
-    await do_add_run(session, run)
-    return run

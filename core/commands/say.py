@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from core.commands.opening import Opening, estimate, open_mode
-from core.commands.services import Services, access_thread, can_see, enqueue
+from core.commands.services import Services, access_thread, can_see, do_begin_run, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
@@ -15,12 +15,11 @@ from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
 from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
 from core.files.charset import clean
 from core.files.reader import FileText
-from core.modes import PROMPTS
 from core.store.claim import claim, find_settled, settle
 from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
 from core.store.receipt import check_budget
-from core.store.run import Run, do_add_run
+from core.store.run import Run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, do_set_up, find_thread_at
 from core.store.workspace import do_know_person
 
@@ -349,22 +348,16 @@ async def _do_store(
     listening = policy.listen is Listen.ALL or said.mentions_bot
     if said.mentions_other or not listening:
         return None
-    run = Run(
-        id=RunId(services.clock.new_id()),
-        workspace_id=actor.workspace_id,
-        thread_id=thread.id,
-        kind=thread.mode.value,
-        status="queued",
+    return await do_begin_run(
+        session,
+        services,
+        thread,
+        thread.mode.value,
+        by=actor.person_id,
         conversation_id=lines[0].id,
         request_id=message.id,
         model=lines[0].model,
-        prompts=services.prompts.refs(*PROMPTS[thread.mode.value]),
-        requested_by=actor.person_id,
-        failure=None,
-        created_at=services.clock.now(),
     )
-    await do_add_run(session, run)
-    return run
 
 
 def _remember(result: SaidResult) -> dict[str, Any]:

@@ -3,20 +3,22 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from core.domain.errors import Refusal, StoreUnavailable
-from core.domain.ids import MessageId
+from core.domain.ids import ConversationId, MessageId, PersonId, RunId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
 from core.domain.workflow import Workflow
 from core.engine.engine import Engine
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
+from core.modes import PROMPTS
 from core.ports import ChannelAccess, Clock
 from core.prompts.registry import PromptLibrary
 from core.store.database import Session, Store
 from core.store.message import find_message, position_in
-from core.store.run import Run
+from core.store.run import Run, do_add_run
 from core.store.tables import MessageRow
 from core.store.thread import conversations, find_thread
 
@@ -89,6 +91,38 @@ async def stands_in(session: Session, thread: Thread, message: MessageRow) -> bo
         return True
     lines = await conversations(session, thread.workspace_id, thread.id)
     return any([await position_in(session, line.id, MessageId(message.id)) for line in lines])
+
+
+async def do_begin_run(
+    session: Session,
+    services: Services,
+    thread: Thread,
+    kind: str,
+    *,
+    by: PersonId,
+    conversation_id: ConversationId | None = None,
+    request_id: MessageId | None = None,
+    model: str = "",
+    args: Mapping[str, Any] | None = None,
+) -> Run:
+    """Store a run of a thread with the prompts of its kind as they stand now; `enqueue` it once that is committed."""
+    run = Run(
+        id=RunId(services.clock.new_id()),
+        workspace_id=thread.workspace_id,
+        thread_id=thread.id,
+        kind=kind,
+        status="queued",
+        conversation_id=conversation_id,
+        request_id=request_id,
+        model=model,
+        prompts=services.prompts.refs(*PROMPTS[kind]),
+        requested_by=by,
+        failure=None,
+        created_at=services.clock.now(),
+        args=args or {},
+    )
+    await do_add_run(session, run)
+    return run
 
 
 async def enqueue(services: Services, run: Run) -> None:

@@ -44,5 +44,9 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     cross_review.KIND: cross_review.PROMPTS,
     drafting.KIND: drafting.PROMPTS,
     drafting.REVIEW_KIND: drafting.REVIEW_PROMPTS,
+    branching.KIND: (),
+    handing_over.OPEN: (),
+    adopting.CARD: (),
+    adopting.CLOSED: (),
 }
 """The prompts that a run of a kind holds on to from its beginning."""
