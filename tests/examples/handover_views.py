@@ -1,5 +1,6 @@
 """Example data for the views of handovers and adoptions: plain ones, hostile ones, the largest that is allowed."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -20,6 +21,7 @@ from core.domain.view import (
     LinkItem,
     ModelDelivery,
     Phrase,
+    PostView,
     Quote,
 )
 from tests.examples.views import HOSTILE, PLACE, START, message_id, receipt_id, thread_id
@@ -256,3 +258,10 @@ CARDS: Final = (
     card(AdoptionStatus.PENDING, texts=TEXTS_LARGEST),
     card(AdoptionStatus.REJECTED, hostile=True),
 )
+
+POSTS: Final[Mapping[str, PostView]] = {
+    **{f"handover_header_{number}": view for number, view in enumerate(HEADERS)},
+    **{f"delivery_{number}": view for number, view in enumerate(DELIVERIES)},
+    **{f"adoption_card_{number}": view for number, view in enumerate(CARDS)},
+}
+"""Everything of these that a platform posts."""

@@ -25,6 +25,7 @@ from core.domain.message import Cut
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, ButtonAction, PostView
 from core.i18n import LOCALES
+from tests.examples import handover_views
 from tests.examples.views import (
     ANSWERS,
     CHANNELS,
@@ -37,6 +38,8 @@ from tests.examples.views import (
     USAGE_LINES,
 )
 
+EVERY_POST = {**POSTS, **handover_views.POSTS}
+
 
 def done(text: str) -> AnswerView:
     view = ANSWERS["answer_done"]
@@ -45,12 +48,12 @@ def done(text: str) -> AnswerView:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-@pytest.mark.parametrize("name", POSTS)
+@pytest.mark.parametrize("name", EVERY_POST)
 def test_every_view_is_within_the_limits_and_the_same_each_time(name: str, locale: str) -> None:
-    cards = render(POSTS[name], locale, guild="1")
+    cards = render(EVERY_POST[name], locale, guild="1")
     for card in cards:
         check(card)
-    assert cards == render(POSTS[name], locale, guild="1")
+    assert cards == render(EVERY_POST[name], locale, guild="1")
 
 
 @pytest.mark.parametrize("state", AnswerState)

@@ -23,7 +23,7 @@ from core import i18n
 from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, EstimateView, Phrase
 from core.modes.workflow_file import load_workflows
-from tests.examples import views
+from tests.examples import handover_views, views
 
 URL = "https://testers.slack.com/"
 ABOUT = About(thread=views.thread_id(1), ref=views.message_id(12), channel="C1")
@@ -80,7 +80,7 @@ def extra_posts() -> dict[str, AnswerView]:
 def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
     """Every message by name."""
     around = Surroundings(locale=locale, url=URL)
-    for name, view in {**views.POSTS, **extra_posts()}.items():
+    for name, view in {**views.POSTS, **handover_views.POSTS, **extra_posts()}.items():
         for number, message in enumerate(render(view, around).messages):
             yield f"{name}/{number}", message
             yield f"{name}/{number}/last_resort", message.last_resort()
