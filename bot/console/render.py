@@ -40,7 +40,6 @@ from core.domain.view import (
 
 LANGUAGES: Final = (("en", "English"), ("ja", "日本語"))
 AVATAR_HUES: Final = 10
-CENT: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,7 +321,7 @@ class Renderer:
             "day_name": partial(_day_name, reader),
             "size": partial(_size, locale),
             "number": number,
-            "money": money,
+            "money": i18n.money,
             "price": partial(_price, locale),
             "trains": partial(_trains, locale),
             "spent": partial(_spent, locale),
@@ -369,11 +368,6 @@ def avatar(name: str, kind: str = "person") -> Markup:
 
 def number(value: float, decimals: int = 0) -> str:
     return f"{value:,.{decimals}f}"
-
-
-def money(usd: float) -> str:
-    """US dollars; more digits below a cent, where answers usually cost."""
-    return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"
 
 
 def _price(locale: str, usd: float | None, is_demo: bool) -> str:  # noqa: FBT001  called from a template
@@ -426,7 +420,7 @@ def _spent(locale: str, usage: Usage) -> str:
         input=number(usage.input_tokens),
         output=number(usage.output_tokens),
     )
-    return f"{tokens} · {money(usage.cost_usd)}" if usage.cost_usd is not None else tokens
+    return f"{tokens} · {i18n.money(usage.cost_usd)}" if usage.cost_usd is not None else tokens
 
 
 def _receipt_tokens(view: ReceiptView, locale: str) -> str:
@@ -445,7 +439,7 @@ def _receipt_tokens(view: ReceiptView, locale: str) -> str:
 def _cost(usage: Usage | None, locale: str) -> str:
     if usage is None or usage.cost_usd is None:
         return _text(locale, "receipt.cost_unknown")
-    return money(usage.cost_usd)
+    return i18n.money(usage.cost_usd)
 
 
 def _header_from(view: BranchHeaderView, locale: str) -> Markup:
@@ -460,7 +454,7 @@ def _header_from(view: BranchHeaderView, locale: str) -> Markup:
 def _usage_chart(lines: Sequence[UsageLine], locale: str) -> Markup:
     priced = any(line.cost_usd for line in lines)
     bars: Mapping[str, tuple[float, str]] = {
-        line.label: (line.cost_usd, money(line.cost_usd))
+        line.label: (line.cost_usd, i18n.money(line.cost_usd))
         if priced
         else (tokens := line.input_tokens + line.output_tokens, number(tokens))
         for line in lines

@@ -12,11 +12,11 @@ from typing import Any, Final
 from bot.discord.card import Card, PressButton, TextFile
 from bot.discord.limit import CONTENT, head
 from bot.discord.parse import SentFile
-from bot.discord.render import money, plain
+from bot.discord.render import plain
 from core.commands.text import TextCommand, Word
 from core.domain.thread import Mode
 from core.domain.view import EstimateView
-from core.i18n import phrase, text
+from core.i18n import money, phrase, text
 
 START: Final = "start"
 """Action of the button that begins it."""

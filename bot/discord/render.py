@@ -26,11 +26,10 @@ from core.domain.view import (
     PostView,
     Quote,
 )
-from core.i18n import phrase, text
+from core.i18n import money, phrase, text
 
 MARKUP: Final = re.compile(r"([\\*_~`|<>\[\]()#@:])")
 LINE_START: Final = re.compile(r"^([-+]|\d+\.)(?=\s)", re.MULTILINE)
-CENT: Final = 0.01
 SUMMARY: Final = 1_200
 """Units of a long answer that its message shows; the whole is in the file."""
 FOOTER: Final = 500
@@ -157,11 +156,6 @@ def _facts(view: AnswerView, locale: str) -> Iterator[str]:
 def _model(view: AnswerView, locale: str) -> str:
     name = plain(view.model)
     return text(locale, "discord.demo_model", model=name) if view.demo else name
-
-
-def money(usd: float) -> str:
-    """US dollars; more digits below a cent, where answers usually cost."""
-    return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"
 
 
 def presses(buttons: tuple[Button, ...], locale: str) -> tuple[PressButton, ...]:

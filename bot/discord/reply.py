@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.discord.card import Card, TextFile
 from bot.discord.limit import CONTENT, size
-from bot.discord.render import money, plain
+from bot.discord.render import plain
 from core.commands.artifact import Shown
 from core.commands.review import ReviewStarted
 from core.domain.receipt import InputPart
@@ -18,7 +18,7 @@ from core.domain.view import (
     UsageLine,
     VersionItem,
 )
-from core.i18n import phrase, text
+from core.i18n import money, phrase, text
 
 HELP = (
     "chat",

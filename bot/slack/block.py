@@ -19,7 +19,6 @@ OPTIONS: Final = 100
 VALUE: Final = 150
 TITLE: Final = 24
 HINT: Final = 2000
-CONFIRM: Final = 300
 
 
 def plain_text(text: str, limit: int) -> dict[str, Any]:

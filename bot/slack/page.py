@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from bot.slack.block import Block, context, divider, header, link, section
 from bot.slack.markdown import escape, one_line
-from bot.slack.render import SlackMessage, address, money
+from bot.slack.render import SlackMessage, address
 from core import i18n
 from core.domain.thread import Status
 from core.domain.view import ChannelItem, ModelItem, ThreadItem, UsageLine
@@ -14,7 +14,6 @@ SHOWN_THREADS: Final = 40
 SHOWN_MODELS: Final = 30
 HOME_THREADS: Final = 25
 HOME_CHANNELS: Final = 12
-LINES_PER_SECTION: Final = 8
 SECTION_BUDGET: Final = 2_600
 CHART_WIDTH: Final = 24
 CHART_LINES: Final = 31
@@ -121,7 +120,7 @@ def _model(locale: str, model: ModelItem) -> str:
 def _price(locale: str, model: ModelItem, usd: float | None) -> str:
     if usd is None:
         return i18n.text(locale, "slack.model_price_none" if model.demo else "slack.model_price_unknown")
-    return money(usd)
+    return i18n.money(usd)
 
 
 def usage_message(locale: str, lines: Sequence[UsageLine]) -> SlackMessage:
@@ -135,7 +134,7 @@ def usage_message(locale: str, lines: Sequence[UsageLine]) -> SlackMessage:
         "slack.usage_total",
         calls=sum(one.calls for one in lines),
         tokens=f"{tokens:,}",
-        cost=money(sum(one.cost_usd for one in lines)),
+        cost=i18n.money(sum(one.cost_usd for one in lines)),
     )
     blocks: list[Block] = [
         section(f"*{escape(title)}*\n{escape(total)}"),
@@ -155,7 +154,7 @@ def _chart(lines: Sequence[UsageLine]) -> str:
     rows = []
     for one, value in zip(lines, values, strict=True):
         bar = "█" * max(1 if value else 0, round(CHART_WIDTH * value / most))
-        shown = money(value) if priced else f"{value:,}"
+        shown = i18n.money(value) if priced else f"{value:,}"
         label = one_line(one.label, 18).replace("`", "'")
         rows.append(f"{label:<18} {bar:<{CHART_WIDTH}} {shown}")
     return "\n".join(rows)

@@ -53,8 +53,6 @@ BUTTONS: Final = 5
 OVERFLOW: Final = 5
 """Options of one overflow menu; the buttons that do not fit a row go there."""
 
-CENT: Final = 0.01
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackMessage:
@@ -212,12 +210,7 @@ def spent(usage: Usage, locale: str) -> str:
     """Tokens and money of one call."""
     key = "slack.tokens_estimated" if usage.estimated else "slack.tokens"
     tokens = i18n.text(locale, key, input=f"{usage.input_tokens:,}", output=f"{usage.output_tokens:,}")
-    return tokens if usage.cost_usd is None else f"{tokens} · {money(usage.cost_usd)}"
-
-
-def money(usd: float) -> str:
-    """US dollars; more digits below a cent, where answers usually cost."""
-    return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"
+    return tokens if usage.cost_usd is None else f"{tokens} · {i18n.money(usage.cost_usd)}"
 
 
 def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:

@@ -27,7 +27,7 @@ from bot.slack.block import (
 )
 from bot.slack.markdown import escape, fit, one_line
 from bot.slack.parse import LISTED
-from bot.slack.render import SlackMessage, money
+from bot.slack.render import SlackMessage
 from core import i18n
 from core.domain import codraft, compare, debate
 from core.domain.errors import Refusal
@@ -356,7 +356,7 @@ def estimate_blocks(
         calls=view.calls,
         input=f"{view.input_tokens:,}",
         output=f"{view.output_tokens:,}",
-        cost=money(view.cost_usd),
+        cost=i18n.money(view.cost_usd),
     )
     title = _t(locale, "estimate_title", mode=_t(locale, mode.value))
     notes = [i18n.phrase(locale, note) for note in view.notes]

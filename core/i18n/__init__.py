@@ -13,6 +13,7 @@ from core.domain.view import Phrase
 
 LOCALES = ("en", "ja")
 DEFAULT_LOCALE = "en"
+CENT = 0.01
 
 
 @cache
@@ -47,3 +48,8 @@ def nearest(locale: str) -> str:
     """Our language for a platform locale such as `ja-JP` or `en_GB`; English when it is neither."""
     base = locale.replace("_", "-").split("-")[0].lower()
     return base if base in LOCALES else DEFAULT_LOCALE
+
+
+def money(usd: float) -> str:
+    """US dollars; more digits below a cent, where answers usually cost."""
+    return f"${usd:,.2f}" if usd >= CENT or usd == 0 else f"${usd:.4f}"

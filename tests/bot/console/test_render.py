@@ -10,7 +10,7 @@ import pytest
 from bot.console.opening import STARTED_BY_FORM, Wish, setup_of
 from bot.console.page import START_LIMITS
 from bot.console.parse import COMMANDS, Typed
-from bot.console.render import Reader, Renderer, avatar, control, entry_id, money
+from bot.console.render import Reader, Renderer, avatar, control, entry_id
 from core.commands.artifact import Shown
 from core.commands.console import LOCAL
 from core.commands.person import PersonSeen
@@ -27,7 +27,7 @@ from core.domain.view import (
     Quote,
     ThreadPage,
 )
-from core.i18n import LOCALES, catalogue, text
+from core.i18n import LOCALES, catalogue, money, text
 from core.modes.workflow_file import load_workflows
 from tests.bot.console.page_source import PageSource
 from tests.examples.handover_views import CARDS, DELIVERIES
