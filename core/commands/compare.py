@@ -23,9 +23,6 @@ from core.store.message import position_of
 from core.store.run import find_run, open_runs
 from core.store.thread import conversations, do_add_conversation, do_set_up
 
-VOTES = "votes"
-REVEALED = "revealed"
-
 
 async def compare_answers(services: Services, actor: Actor, run_id: str, *, event_key: str) -> RunId:
     """Have the moderating model compare the answers to the question that a run answered. Raises Refusal.

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.ids import PersonId, ThreadId, WorkspaceId
-from core.domain.message import Author, AuthorKind
+from core.domain.ids import ThreadId, WorkspaceId
+from core.domain.message import Author
 from core.ports import Clock
 from core.store.claim import insert_or_ignore
 from core.store.tables import ArtifactRow, ArtifactVersionRow
@@ -202,23 +202,8 @@ async def do_copy_artifacts(
         await session.flush()
         for version in held:
             session.add(
-                ArtifactVersionRow(
-                    id=clock.new_id(),
-                    workspace_id=workspace_id,
-                    artifact_id=copy.id,
-                    number=version.number,
-                    text=version.text,
-                    sha256=version.sha256,
-                    author_kind=version.author_kind,
-                    author_id=version.author_id,
-                    author_name=version.author_name,
-                    reason=version.reason,
-                    message_id=version.message_id,
-                    receipt_id=version.receipt_id,
-                    source_thread_id=source,
-                    source_artifact_id=artifact.id,
-                    source_version_id=version.id,
-                    created_at=version.created_at,
+                copied_version(
+                    version, copy, source, number=version.number, created_at=version.created_at, clock=clock
                 )
             )
             copied += 1
@@ -226,9 +211,31 @@ async def do_copy_artifacts(
     return copied
 
 
-def author_of(row: ArtifactVersionRow) -> Author:
-    return Author(
-        kind=AuthorKind(row.author_kind),
-        name=row.author_name,
-        person_id=PersonId(row.author_id) if row.author_id else None,
+def copied_version(
+    version: ArtifactVersionRow,
+    into: ArtifactRow,
+    source: ThreadId,
+    *,
+    number: int,
+    created_at: datetime,
+    clock: Clock,
+) -> ArtifactVersionRow:
+    """A version of another thread's artifact as one of `into`, which names where it came from."""
+    return ArtifactVersionRow(
+        id=clock.new_id(),
+        workspace_id=into.workspace_id,
+        artifact_id=into.id,
+        number=number,
+        text=version.text,
+        sha256=version.sha256,
+        author_kind=version.author_kind,
+        author_id=version.author_id,
+        author_name=version.author_name,
+        reason=version.reason,
+        message_id=version.message_id,
+        receipt_id=version.receipt_id,
+        source_thread_id=source,
+        source_artifact_id=version.artifact_id,
+        source_version_id=version.id,
+        created_at=created_at,
     )

@@ -73,13 +73,3 @@ async def notices(session: AsyncSession, workspace_id: WorkspaceId, thread_id: T
         .order_by(NoticeRow.id)
     )
     return list(rows)
-
-
-async def trail(session: AsyncSession, workspace_id: WorkspaceId, subject_id: str) -> list[AuditRow]:
-    """What the audit log holds of one row, oldest first."""
-    rows = await session.scalars(
-        select(AuditRow)
-        .where(AuditRow.workspace_id == workspace_id, AuditRow.subject_id == subject_id)
-        .order_by(AuditRow.id)
-    )
-    return list(rows)
