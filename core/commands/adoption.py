@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.commands.services import Services, access_thread, do_begin_run, enqueue
+from core.commands.services import Services, access_thread, do_begin_run, enqueue, thread_now
 from core.domain.adoption import (
     EXPIRES_AFTER,
     AdoptionStatus,
@@ -182,7 +182,7 @@ async def request_adoption(
         if earlier is not None:
             return str(earlier["adoption_id"])
         await expire_under(session, services, branch)
-        branch = await _again(session, branch)
+        branch = await thread_now(session, branch.workspace_id, branch.id)
         ids = await own_messages(session, branch)
         own = await own_artifacts(session, branch)
         check_request(branch, parent, new_messages=sum(map(len, ids.values())), new_versions=len(own))
@@ -226,14 +226,6 @@ async def request_adoption(
         await settle(session, actor.workspace_id, (event_key,), {"adoption_id": adoption.id})
     await enqueue(services, run)
     return adoption.id
-
-
-async def _again(session: Session, thread: Thread) -> Thread:
-    """The thread as this transaction sees it."""
-    found = await find_thread(session, thread.workspace_id, thread.id)
-    if found is None:
-        raise Refusal("thread_not_found")
-    return found
 
 
 async def _other_pending(session: Session, branch: Thread) -> Refusal:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, do_begin_run, enqueue
+from core.commands.services import Services, access_thread, do_begin_run, enqueue, thread_now
 from core.commands.text import FULL_WIDTH_DIGITS
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, ThreadId
@@ -19,7 +19,7 @@ from core.store.database import Session
 from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
 from core.store.pin import do_copy_pins
 from core.store.run import OPEN, Run, find_run, open_runs
-from core.store.thread import chain, conversations, count_branches, do_branch, find_thread
+from core.store.thread import chain, conversations, count_branches, do_branch
 
 REASON_CHARS = 500
 
@@ -62,7 +62,7 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
-            return await _found(session, actor, earlier["thread_id"])
+            return await thread_now(session, actor.workspace_id, earlier["thread_id"])
         if parent.depth >= MAX_DEPTH:
             above = " › ".join(t.title for t in await chain(session, parent))
             raise Refusal("branch_too_deep", limit=MAX_DEPTH, chain=above)
@@ -214,10 +214,3 @@ async def _do_announce(
         },
     )
     return await do_begin_run(session, services, new, branching.KIND, by=actor.person_id)
-
-
-async def _found(session: Session, actor: Actor, thread_id: str) -> Thread:
-    thread = await find_thread(session, actor.workspace_id, thread_id)
-    if thread is None:
-        raise Refusal("thread_not_found")
-    return thread

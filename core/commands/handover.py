@@ -7,7 +7,7 @@ from core.ai_input.handover import Words, content_of, declared_inputs, premises,
 from core.ai_input.material import Material
 from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, check_opening, say
-from core.commands.services import Services, access_thread, do_begin_run, enqueue, stands_in
+from core.commands.services import Services, access_thread, do_begin_run, enqueue, stands_in, thread_now
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
 from core.domain.ids import ConversationId, MessageId, ThreadId
@@ -30,7 +30,7 @@ from core.store.handover import (
 )
 from core.store.message import do_add_message, find_message, first_of_person
 from core.store.run import Run
-from core.store.thread import conversations, do_add_conversation, do_add_thread, find_thread
+from core.store.thread import conversations, do_add_conversation, do_add_thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ async def send_handover(services: Services, actor: Actor, sending: Sending, *, e
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
-            thread, run = await _found(session, actor, earlier["thread_id"]), None
+            thread, run = await thread_now(session, actor.workspace_id, earlier["thread_id"]), None
         else:
             thread = _target(services, actor, source, opening, given, start, fields)
             run = await _do_create(session, services, actor, source, thread, opening, fields)
@@ -352,10 +352,3 @@ async def start_target(services: Services, actor: Actor, thread_id: str, *, even
     await _start(
         services, actor, replace(thread), fields.first_request or fields.summary, event_key=event_key
     )
-
-
-async def _found(session: Session, actor: Actor, thread_id: str) -> Thread:
-    thread = await find_thread(session, actor.workspace_id, thread_id)
-    if thread is None:
-        raise Refusal("thread_not_found")
-    return thread

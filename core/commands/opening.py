@@ -43,6 +43,20 @@ class Opening:
     """What people should know before they start, though it is allowed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """What a person asked for, and within which bounds."""
+
+    services: Services
+    policy: Policy
+    allowed: tuple[str, ...]
+    """Aliases that the workspace may use."""
+    given: Mapping[str, object]
+    """What a form or command gave; each mode adds its defaults."""
+    text: str
+    model: str | None
+
+
 def open_mode(
     services: Services, policy: Policy, mode: Mode, given: Mapping[str, object], text: str, model: str | None
 ) -> Opening:
@@ -51,38 +65,26 @@ def open_mode(
     Whatever is not given comes from `[defaults]`, different models first.
     """
     allowed = allowed_models(services, policy)
-    opening = _OPENINGS[mode](services, policy, allowed, dict(given), text, model)
+    opening = _OPENINGS[mode](
+        _Wish(services=services, policy=policy, allowed=allowed, given=given, text=text, model=model)
+    )
     for alias in {model for _, model in opening.lines} | set(opening.calls):
         if alias not in allowed:
             raise Refusal("unknown_model", model=alias, allowed=", ".join(allowed))
     return opening
 
 
-def _chat(
-    services: Services,
-    policy: Policy,
-    allowed: tuple[str, ...],
-    given: dict[str, object],
-    text: str,
-    model: str | None,
-) -> Opening:
-    alias = choose_model(services, policy, model)
+def _chat(wish: _Wish) -> Opening:
+    alias = choose_model(wish.services, wish.policy, wish.model)
     return Opening(mode=Mode.CHAT, setup={}, lines=((MAIN_LINE, alias),), calls=(alias,), grows=False)
 
 
-def _compare(
-    services: Services,
-    policy: Policy,
-    allowed: tuple[str, ...],
-    given: dict[str, object],
-    text: str,
-    model: str | None,
-) -> Opening:
-    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)))
-    setup = CompareSetup.from_json(given)
+def _compare(wish: _Wish) -> Opening:
+    models = _several(wish.services.models.defaults.compare, wish.allowed)
+    setup = CompareSetup.from_json({"models": list(models), **wish.given})
     if setup.blind:
         # In the order in which they were named, whoever named them would know who is who.
-        order = shuffled_order(services.clock.new_id(), 0, len(setup.models))
+        order = shuffled_order(wish.services.clock.new_id(), 0, len(setup.models))
         setup = replace(setup, models=tuple(setup.models[place] for place in order))
     return Opening(
         mode=Mode.COMPARE,
@@ -94,18 +96,13 @@ def _compare(
     )
 
 
-def _debate(
-    services: Services,
-    policy: Policy,
-    allowed: tuple[str, ...],
-    given: dict[str, object],
-    text: str,
-    model: str | None,
-) -> Opening:
-    models = _several(services.models.defaults.debate, allowed)
-    given.setdefault("participants", [{"model": alias} for alias in models])
-    given.setdefault("moderator", _one(services.models.defaults.moderator, allowed))
-    setup = DebateSetup.from_json({**given, "topic": text})
+def _debate(wish: _Wish) -> Opening:
+    models = _several(wish.services.models.defaults.debate, wish.allowed)
+    usual = {
+        "participants": [{"model": alias} for alias in models],
+        "moderator": _one(wish.services.models.defaults.moderator, wish.allowed),
+    }
+    setup = DebateSetup.from_json({**usual, **wish.given, "topic": wish.text})
     return Opening(
         mode=Mode.DEBATE,
         setup=setup.to_json(),
@@ -116,16 +113,9 @@ def _debate(
     )
 
 
-def _codraft(
-    services: Services,
-    policy: Policy,
-    allowed: tuple[str, ...],
-    given: dict[str, object],
-    text: str,
-    model: str | None,
-) -> Opening:
-    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)[:2]))
-    setup = CoDraftSetup.from_json({**given, "task": text})
+def _codraft(wish: _Wish) -> Opening:
+    models = _several(wish.services.models.defaults.compare, wish.allowed)[:2]
+    setup = CoDraftSetup.from_json({"models": list(models), **wish.given, "task": wish.text})
     passes = [model for each in setup.plan() for model in (each.model, each.model)]
     return Opening(
         mode=Mode.CODRAFT,
@@ -137,23 +127,18 @@ def _codraft(
     )
 
 
-def _workflow(
-    services: Services,
-    policy: Policy,
-    allowed: tuple[str, ...],
-    given: dict[str, object],
-    text: str,
-    model: str | None,
-) -> Opening:
-    given.setdefault("models", list(_several(services.models.defaults.compare, allowed)))
-    inputs = given.get("inputs")
-    given["inputs"] = {"firstRequest": text, **(inputs if isinstance(inputs, dict) else {})}
-    setup = WorkflowSetup.from_json(given, services.workflows)
+def _workflow(wish: _Wish) -> Opening:
+    models = _several(wish.services.models.defaults.compare, wish.allowed)
+    given = wish.given.get("inputs")
+    inputs = {"firstRequest": wish.text, **(given if isinstance(given, dict) else {})}
+    setup = WorkflowSetup.from_json(
+        {"models": list(models), **wish.given, "inputs": inputs}, wish.services.workflows
+    )
     return Opening(
         mode=Mode.WORKFLOW,
         setup=setup.to_json(),
         lines=((MAIN_LINE, setup.models[0]),),
-        calls=planned_calls(services.workflows[setup.workflow], setup),
+        calls=planned_calls(wish.services.workflows[setup.workflow], setup),
         grows=True,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.errors import Refusal, StoreUnavailable
-from core.domain.ids import ConversationId, MessageId, PersonId, RunId
+from core.domain.ids import ConversationId, MessageId, PersonId, RunId, WorkspaceId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
 from core.domain.workflow import Workflow
@@ -91,6 +91,14 @@ async def stands_in(session: Session, thread: Thread, message: MessageRow) -> bo
         return True
     lines = await conversations(session, thread.workspace_id, thread.id)
     return any([await position_in(session, line.id, MessageId(message.id)) for line in lines])
+
+
+async def thread_now(session: Session, workspace_id: WorkspaceId, thread_id: str) -> Thread:
+    """A thread that is known to exist, as this transaction sees it. Raises Refusal when it is gone."""
+    thread = await find_thread(session, workspace_id, thread_id)
+    if thread is None:
+        raise Refusal("thread_not_found")
+    return thread
 
 
 async def do_begin_run(

@@ -133,7 +133,7 @@ async def show_thread(
 
 async def _adoption_cards(session: Session, thread: Thread) -> list[AdoptionCardView]:
     """The newest requests from a thread or into it, oldest first."""
-    newest = (await adoptions_of(session, thread.workspace_id, thread.id))[:ADOPTIONS]
+    newest = await adoptions_of(session, thread.workspace_id, thread.id, limit=ADOPTIONS)
     found = [await load_adoption_card(session, thread.workspace_id, each.id) for each in reversed(newest)]
     return [card for card in found if card]
 

@@ -14,7 +14,7 @@ from core.domain.adoption import AdoptionStatus, Moment, OwnArtifact, ReviewDraf
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.thread import Conversation, Status, Thread
 from core.ports import Clock
-from core.store.artifact import list_artifacts, versions
+from core.store.artifact import copied_version, list_artifacts, versions
 from core.store.message import do_lock
 from core.store.tables import (
     AdoptionReviewRow,
@@ -86,9 +86,9 @@ async def find_adoption(
 
 
 async def adoptions_of(
-    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, *, limit: int | None = None
 ) -> list[Adoption]:
-    """Requests from a thread and into it, newest first."""
+    """Requests from a thread and into it, newest first; at most `limit` where that is given."""
     rows = await session.scalars(
         select(AdoptionRow)
         .where(
@@ -96,6 +96,7 @@ async def adoptions_of(
             (AdoptionRow.branch_id == thread_id) | (AdoptionRow.parent_id == thread_id),
         )
         .order_by(AdoptionRow.id.desc())
+        .limit(limit)
     )
     return [to_adoption(row) for row in rows]
 
@@ -394,25 +395,9 @@ async def do_copy_version(
 ) -> None:
     """Add a branch's version as the next one of a parent's artifact, with its source."""
     held = await versions(session, source.workspace_id, artifact.id)
+    number = (held[-1].number if held else 0) + 1
     session.add(
-        ArtifactVersionRow(
-            id=clock.new_id(),
-            workspace_id=artifact.workspace_id,
-            artifact_id=artifact.id,
-            number=(held[-1].number if held else 0) + 1,
-            text=version.text,
-            sha256=version.sha256,
-            author_kind=version.author_kind,
-            author_id=version.author_id,
-            author_name=version.author_name,
-            reason=version.reason,
-            message_id=version.message_id,
-            receipt_id=version.receipt_id,
-            source_thread_id=source.id,
-            source_artifact_id=version.artifact_id,
-            source_version_id=version.id,
-            created_at=clock.now(),
-        )
+        copied_version(version, artifact, source.id, number=number, created_at=clock.now(), clock=clock)
     )
     await session.flush()
 

@@ -27,7 +27,10 @@ async def load_adoption_card(
     if adoption is None or branch is None:
         return None
     covered = [each for ids in adoption.messages.values() for each in ids]
-    now = [each for ids in (await own_messages(session, branch)).values() for each in ids]
+    newer = 0
+    if adoption.status is AdoptionStatus.PENDING:
+        now = [each for ids in (await own_messages(session, branch)).values() for each in ids]
+        newer = len(set(now) - set(covered))
     messages: Sequence[Message] = ()
     if with_transcript:
         messages = await find_messages(session, workspace_id, covered)
@@ -49,7 +52,7 @@ async def load_adoption_card(
         else "",
         decided_at=adoption.decided_at,
         decision_reason=adoption.decision_reason,
-        newer=len(set(now) - set(covered)) if adoption.status is AdoptionStatus.PENDING else 0,
+        newer=newer,
         quotes=tuple(quote(m.author.name, m.text) for m in messages[-QUOTES:]),
         transcript="\n\n".join(transcript_block(branch, m) for m in messages),
         buttons=_buttons(adoption),
