@@ -21,7 +21,7 @@ from core.domain.receipt import Origin, Role
 from core.domain.thread import Mode
 from core.ports import Spoken, Turn
 from tests.ai_input.conversation import THREAD, answer, attachment, message, talk, turn
-from tests.ai_input.test_handover import PLANTED
+from tests.ai_input.handing import PLANTED
 from tests.ai_input.voices import HOSTILE, PROMPTS, said, shown, take, texts, unfenced
 from tests.domain.test_handover import pin
 

@@ -12,7 +12,8 @@ from tests.bot.discord.world import MENTION, DiscordWorld, is_complete, open_dis
 from tests.contracts.access import AccessContract, Doors
 from tests.contracts.intake import IntakeContract, Talk
 from tests.contracts.poster import PosterContract, PosterGround
-from tests.platforms.discord_server import ALICE, BOB, GENERAL, GUILD, SECRET, Fault, running_discord
+from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, SECRET, Fault
+from tests.platforms.discord_rest import running_discord
 from tests.product import eventually
 
 

@@ -9,7 +9,7 @@ from core.llm.catalogue import DEMO_MODELS, Model
 from core.llm.demo import DemoSettings, demo_answer
 from core.llm.link import WorkerLink
 from core.ports import Started, TextDelta
-from tests.ai_input.test_handover import PLANTED, sent
+from tests.ai_input.handing import PLANTED, sent
 from tests.llm.calls import QUICK, make_call, make_gateway, make_input, run
 
 SAGE = DEMO_MODELS[0]

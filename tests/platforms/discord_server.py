@@ -10,59 +10,30 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from aiohttp import BodyPartReader, WSMsgType, web
+from aiohttp import WSMsgType, web
 
 from bot.discord.card import read_custom_id
-
-Json = dict[str, Any]
-
-BOT: Final = "1000000000000000001"
-ROLE: Final = "3000000000000000009"
-GUILD: Final = "3000000000000000001"
-GENERAL: Final = "4000000000000000001"
-FORUM: Final = "4000000000000000002"
-SECRET: Final = "4000000000000000003"
-"""A channel that only those in `admins` see."""
-ALICE: Final = "2000000000000000001"
-BOB: Final = "2000000000000000002"
-EPOCH_MS: Final = 1_420_070_400_000
-EVERYTHING: Final = (1 << 50) - 1
-VIEW: Final = 1 << 10
-CONTENT_INTENT: Final = 1 << 15
-
-
-class Refused(Exception):
-    def __init__(self, status: int, code: int, message: str = "refused", **more: Any) -> None:
-        super().__init__(message)
-        self.status, self.code, self.more = status, code, more
-
-
-@dataclass
-class Fault:
-    """`before` and `after` answer `status` without or with the effect, `limit` asks for a pause of `pause_s`."""
-
-    route: str
-    kind: str
-    status: int = 500
-    code: int = 0
-    pause_s: float = 0.05
-    times: int = 1
-    ban: bool = False
-    """A 429 as the front door of Discord gives it: no JSON, no `Via`."""
-
-
-@dataclass
-class Call:
-    method: str
-    path: str
-    body: Json
-    files: list[tuple[str, bytes]]
-    status: int
+from tests.platforms.discord_api import (
+    ALICE,
+    BOB,
+    BOT,
+    CONTENT_INTENT,
+    EPOCH_MS,
+    EVERYTHING,
+    GUILD,
+    ROLE,
+    VIEW,
+    Call,
+    Fault,
+    Json,
+    Refused,
+    components_of,
+    moment,
+)
 
 
 @dataclass
@@ -130,7 +101,7 @@ class DiscordServer:
 
     async def edits(self, channel: str, message_id: str, text: str) -> None:
         message = self.messages[channel][message_id]
-        message |= {"content": text, "edited_timestamp": _now()}
+        message |= {"content": text, "edited_timestamp": moment()}
         await self.fire("MESSAGE_UPDATE", self._as_event(message))
 
     async def deletes(self, channel: str, message_id: str) -> None:
@@ -365,7 +336,7 @@ class DiscordServer:
             "emojis": [],
             "features": [],
             "member_count": len(self.users),
-            "joined_at": _now(),
+            "joined_at": moment(),
             "large": False,
             "voice_states": [],
             "presences": [],
@@ -394,7 +365,7 @@ class DiscordServer:
         return {
             "user": self.users[user],
             "roles": roles,
-            "joined_at": _now(),
+            "joined_at": moment(),
             "deaf": False,
             "mute": False,
             "flags": 0,
@@ -493,7 +464,7 @@ class DiscordServer:
             "type": kind,
             "content": content,
             "author": self.users[user],
-            "timestamp": _now(),
+            "timestamp": moment(),
             "edited_timestamp": None,
             "tts": False,
             "mention_everyone": False,
@@ -535,7 +506,7 @@ class DiscordServer:
             "rate_limit_per_user": 0,
             "thread_metadata": {
                 "archived": False,
-                "archive_timestamp": _now(),
+                "archive_timestamp": moment(),
                 "auto_archive_duration": 1440,
                 "locked": False,
             },
@@ -604,7 +575,7 @@ class DiscordServer:
         message |= {
             k: body[k] or ("" if k == "content" else []) for k in ("content", "components") if k in body
         }
-        message["edited_timestamp"] = _now()
+        message["edited_timestamp"] = moment()
         if "attachments" in body:
             message["attachments"] = [self.attach(name, data) for name, data in files]
         await self.fire("MESSAGE_UPDATE", self._as_event(message))
@@ -657,268 +628,3 @@ class DiscordServer:
             channel["name"] = body["name"]
         await self.fire("THREAD_UPDATE", channel)
         return channel
-
-
-def components_of(message: Json) -> list[Json]:
-    """Buttons and menus of a message, in order."""
-    return [inner for row in message.get("components") or () for inner in row.get("components", ())]
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{int(time.time() % 1 * 1e6):06d}+00:00"
-
-
-def user(number: str, name: str, *, bot: bool = False) -> Json:
-    return {
-        "id": number,
-        "username": name.lower(),
-        "global_name": name,
-        "discriminator": "0",
-        "avatar": None,
-        "bot": bot,
-    }
-
-
-def channel(number: str, name: str, kind: int = 0) -> Json:
-    made: Json = {
-        "id": number,
-        "name": name,
-        "type": kind,
-        "guild_id": GUILD,
-        "position": 0,
-        "permission_overwrites": [],
-        "parent_id": None,
-        "last_message_id": None,
-        "flags": 0,
-    }
-    return made | ({"available_tags": []} if kind == 15 else {})
-
-
-@asynccontextmanager
-async def running_discord() -> AsyncGenerator[DiscordServer]:
-    """A server with one guild, three channels and two people, until the block ends."""
-    server = DiscordServer()
-    server.users = {
-        BOT: user(BOT, "Promptflow", bot=True),
-        ALICE: user(ALICE, "Alice"),
-        BOB: user(BOB, "Ben"),
-        "7": user("7", "Otherbot", bot=True),
-    }
-    server.channels = {
-        GENERAL: channel(GENERAL, "general"),
-        FORUM: channel(FORUM, "ideas", 15),
-        SECRET: channel(SECRET, "secret"),
-    }
-    server.channels[SECRET]["permission_overwrites"] = [
-        {"id": GUILD, "type": 0, "allow": "0", "deny": str(VIEW)},
-        {"id": "3000000000000000008", "type": 0, "allow": str(VIEW), "deny": "0"},
-        {"id": ROLE, "type": 0, "allow": str(VIEW), "deny": "0"},
-    ]
-    runner = web.AppRunner(_application(server), shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    server.port = runner.addresses[0][1]
-    try:
-        yield server
-    finally:
-        await server.drop()
-        await runner.cleanup()
-
-
-def _application(server: DiscordServer) -> web.Application:
-    application = web.Application(client_max_size=1 << 25)
-    rest = _Rest(server)
-    application.router.add_get("/gw/", server.gateway)
-    application.router.add_get("/files/{id}", rest.file)
-    application.router.add_route("*", "/api/v10/{path:.*}", rest.handle)
-    return application
-
-
-class _Rest:
-    """Routes, faults, and the record of every call."""
-
-    def __init__(self, server: DiscordServer) -> None:
-        self._server = server
-        s = server
-        self._routes: list[tuple[str, re.Pattern[str], Any]] = [
-            ("GET", _path("/users/@me"), lambda r, b, f: _later(s.users[BOT])),
-            ("GET", _path("/oauth2/applications/@me"), lambda r, b, f: _later(self._about())),
-            ("GET", _path("/gateway/bot"), lambda r, b, f: _later(self._gateway())),
-            ("PUT", _path("/applications/{app}/commands"), lambda r, b, f: self._register("global", b)),
-            (
-                "PUT",
-                _path("/applications/{app}/guilds/{guild}/commands"),
-                lambda r, b, f: self._register(r.match_info["guild"], b),
-            ),
-            ("GET", _path("/guilds/{guild}/members/{user}"), lambda r, b, f: self._member(r)),
-            ("GET", _path("/guilds/{guild}/threads/active"), lambda r, b, f: self._active()),
-            (
-                "GET",
-                _path("/channels/{channel}"),
-                lambda r, b, f: _later(s._channel(r.match_info["channel"])),
-            ),
-            ("PATCH", _path("/channels/{channel}"), lambda r, b, f: s.change_channel(r, b)),
-            ("GET", _path("/channels/{channel}/messages"), lambda r, b, f: s.history(r)),
-            ("POST", _path("/channels/{channel}/messages"), lambda r, b, f: s.send(r, b, f)),
-            ("GET", _path("/channels/{channel}/messages/{message}"), lambda r, b, f: self._one(r)),
-            ("PATCH", _path("/channels/{channel}/messages/{message}"), lambda r, b, f: s.edit(r, b, f)),
-            (
-                "POST",
-                _path("/channels/{channel}/messages/{message}/threads"),
-                lambda r, b, f: s.thread_from_message(r, b),
-            ),
-            ("POST", _path("/channels/{channel}/threads"), lambda r, b, f: s.thread_alone(r, b, f)),
-            ("POST", _path("/channels/{channel}/typing"), lambda r, b, f: _later(None)),
-            ("GET", _path("/channels/{channel}/thread-members"), lambda r, b, f: self._thread_members(r)),
-            (
-                "GET",
-                _path("/channels/{channel}/thread-members/{user}"),
-                lambda r, b, f: self._thread_member(r),
-            ),
-            ("PUT", _path("/channels/{channel}/thread-members/{user}"), lambda r, b, f: self._join(r)),
-            ("POST", _path("/interactions/{id}/{token}/callback"), lambda r, b, f: s.callback(r, b)),
-            (
-                "PATCH",
-                _path("/webhooks/{app}/{token}/messages/@original"),
-                lambda r, b, f: s.edit_original(r, b, f),
-            ),
-        ]
-
-    async def handle(self, request: web.Request) -> web.Response:
-        path = "/" + request.match_info["path"]
-        body, files = await _read(request)
-        status, headers, answer = 200, {"Via": "1.1 test", **self._server.limits}, None
-        try:
-            answer = await self._answer(request, path, body, files, headers)
-        except Refused as refused:
-            status = refused.status
-            more = {k.removeprefix("is_"): v for k, v in refused.more.items()}
-            answer = {"message": str(refused), "code": refused.code, **more}
-        self._server.calls.append(Call(request.method, path, body, files, status))
-        async with self._server._news:
-            self._server._news.notify_all()
-        if headers.pop("X-Ban", ""):
-            return web.Response(status=429, text="<html>banned</html>", content_type="text/html")
-        if answer is None:
-            return web.Response(status=204, headers=headers)
-        # The library takes an answer for JSON only with exactly this type.
-        headers["Content-Type"] = "application/json"
-        return web.Response(status=status, headers=headers, body=json.dumps(answer).encode())
-
-    async def _answer(
-        self,
-        request: web.Request,
-        path: str,
-        body: Json,
-        files: list[tuple[str, bytes]],
-        headers: dict[str, str],
-    ) -> Any:
-        name = f"{request.method} {path}"
-        fault = next((f for f in self._server.faults if re.search(f.route, name)), None)
-        if fault is not None:
-            fault.times -= 1
-            if fault.times <= 0:
-                self._server.faults.remove(fault)
-            if fault.kind == "limit":
-                headers["Retry-After"] = str(max(1, round(fault.pause_s)))
-                headers["X-Ban"] = "1" if fault.ban else ""
-                raise Refused(429, 0, "slow down", retry_after=fault.pause_s, is_global=False)
-            if fault.kind == "before":
-                raise Refused(fault.status, fault.code)
-        for method, pattern, act in self._routes:
-            found = pattern.fullmatch(path)
-            if found and method == request.method:
-                request.match_info.update(found.groupdict())
-                self._server.check(method, path, body)
-                answer = await act(request, body, files)
-                if fault is not None and fault.kind == "after":
-                    raise Refused(fault.status, fault.code)
-                return answer
-        self._server.broken.append(f"unknown route: {name}")
-        raise Refused(404, 0, "no such route")
-
-    async def file(self, request: web.Request) -> web.Response:
-        data = self._server.files.get(request.match_info["id"])
-        return web.Response(status=404) if data is None else web.Response(body=data)
-
-    def _about(self) -> Json:
-        server = self._server
-        return {
-            "id": BOT,
-            "name": "promptflow",
-            "icon": None,
-            "description": "",
-            "bot_public": True,
-            "bot_require_code_grant": False,
-            "verify_key": "0" * 64,
-            "flags": server._flags(),
-            "owner": server.users[ALICE],
-        }
-
-    def _gateway(self) -> Json:
-        limits = {"total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1}
-        return {"url": self._server.gateway_url, "shards": 1, "session_start_limit": limits}
-
-    async def _register(self, scope: str, body: Any) -> list[Json]:
-        menus = [c for c in body if c["type"] == 3]
-        if len(menus) > 5 or len({(c["type"], c["name"]) for c in body}) != len(body):
-            raise Refused(400, 50035)
-        made = [{**c, "id": self._server.new_id(), "application_id": BOT, "version": "1"} for c in body]
-        self._server.commands[scope] = made
-        return made
-
-    async def _member(self, request: web.Request) -> Json:
-        if request.match_info["user"] not in self._server.users:
-            raise Refused(404, 10007)
-        return self._server._member(request.match_info["user"])
-
-    async def _active(self) -> Json:
-        threads = [c for c in self._server.channels.values() if c["type"] in (11, 12)]
-        return {"threads": [t for t in threads if not t["thread_metadata"]["archived"]], "members": []}
-
-    async def _one(self, request: web.Request) -> Json:
-        found = self._server.messages[request.match_info["channel"]].get(request.match_info["message"])
-        if found is None:
-            raise Refused(404, 10008)
-        return found
-
-    async def _thread_members(self, request: web.Request) -> list[Json]:
-        thread = request.match_info["channel"]
-        return [self._in_thread(thread, u) for u in sorted(self._server.members_of[thread])]
-
-    async def _thread_member(self, request: web.Request) -> Json:
-        thread, who = request.match_info["channel"], request.match_info["user"]
-        if who not in self._server.members_of[thread]:
-            raise Refused(404, 10007)
-        return self._in_thread(thread, who)
-
-    def _in_thread(self, thread: str, who: str) -> Json:
-        return {"id": thread, "user_id": who, "join_timestamp": _now(), "flags": 0}
-
-    async def _join(self, request: web.Request) -> None:
-        self._server.members_of[request.match_info["channel"]].add(request.match_info["user"])
-
-
-async def _later(value: Any) -> Any:
-    return value
-
-
-def _path(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern))
-
-
-async def _read(request: web.Request) -> tuple[Any, list[tuple[str, bytes]]]:
-    files: list[tuple[str, bytes]] = []
-    body: Any = {}
-    if request.content_type == "multipart/form-data":
-        reader = await request.multipart()
-        while isinstance(part := await reader.next(), BodyPartReader):
-            data = bytes(await part.read())
-            if part.name == "payload_json":
-                body = json.loads(data)
-            else:
-                files.append((part.filename or "", data))
-    elif request.can_read_body:
-        body = await request.json()
-    return body, files

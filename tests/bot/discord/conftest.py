@@ -9,8 +9,9 @@ import discord
 import pytest
 
 from tests.bot.discord.world import DiscordWorld, open_discord_world
+from tests.platforms.discord_rest import running_discord
 from tests.platforms.discord_schema import Schema
-from tests.platforms.discord_server import DiscordServer, running_discord
+from tests.platforms.discord_server import DiscordServer
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Branching on Discord, by every route, and where the branch is opened."""
 
 from tests.bot.discord.world import MENTION, DiscordWorld
-from tests.platforms.discord_server import ALICE, BOB, BOT, FORUM, GENERAL, Json, components_of
+from tests.platforms.discord_api import ALICE, BOB, BOT, FORUM, GENERAL, Json, components_of
 
 
 def branches(there: DiscordWorld, parent: str = GENERAL) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 from core.i18n import text
 from tests.bot.discord.test_branch import opened
 from tests.bot.discord.world import MENTION, DiscordWorld
-from tests.platforms.discord_server import BOB
+from tests.platforms.discord_api import BOB
 
 
 async def grown(there: DiscordWorld) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Talking: a mention opens a thread, and in a thread people just write on."""
 
 from tests.bot.discord.world import MENTION, DiscordWorld, labels
-from tests.platforms.discord_server import ALICE, BOB, FORUM, GENERAL, ROLE, SECRET
+from tests.platforms.discord_api import ALICE, BOB, FORUM, GENERAL, ROLE, SECRET
 from tests.product import eventually
 
 

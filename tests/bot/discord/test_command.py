@@ -14,7 +14,8 @@ from core.domain.errors import ConfigurationError
 from core.store.database import Store
 from core.store.migrations import migrate
 from tests.bot.discord.world import settings_of
-from tests.platforms.discord_server import GUILD, DiscordServer, Fault
+from tests.platforms.discord_api import GUILD, Fault
+from tests.platforms.discord_server import DiscordServer
 from tests.product import SteppingClock
 from tests.tree import ROOT
 

@@ -15,7 +15,8 @@ from tests.bot.discord.world import (
     open_discord_world,
     settings_of,
 )
-from tests.platforms.discord_server import BOB, GENERAL, DiscordServer, Fault
+from tests.platforms.discord_api import BOB, GENERAL, Fault
+from tests.platforms.discord_server import DiscordServer
 from tests.product import ScriptedModel, eventually
 
 

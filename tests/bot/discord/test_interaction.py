@@ -6,7 +6,8 @@ from pathlib import Path
 from bot.discord.card import custom_id
 from core.domain.policy import Policy
 from tests.bot.discord.world import MENTION, DiscordWorld, labels, open_discord_world
-from tests.platforms.discord_server import ALICE, BOB, GENERAL, GUILD, DiscordServer, Fault, Json
+from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Fault, Json
+from tests.platforms.discord_server import DiscordServer
 
 
 def shown(done: Json) -> str:

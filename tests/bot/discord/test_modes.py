@@ -7,7 +7,8 @@ import pytest
 
 from core.domain.policy import Policy
 from tests.bot.discord.world import MENTION, DiscordWorld, labels, open_discord_world
-from tests.platforms.discord_server import ALICE, BOB, FORUM, GENERAL, GUILD, DiscordServer, Fault, Json
+from tests.platforms.discord_api import ALICE, BOB, FORUM, GENERAL, GUILD, Fault, Json
+from tests.platforms.discord_server import DiscordServer
 from tests.product import eventually
 
 LONG = "  Which of these?\n\n\n" + "Ünïcödé 🙂 `code` *stars*\n" * 220

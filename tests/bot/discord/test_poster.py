@@ -17,7 +17,8 @@ from core.domain.view import AnswerState, AnswerView, NoticeView, Phrase, PostVi
 from core.ports import PostRef
 from tests.bot.discord.world import HURRIED, settings_of
 from tests.examples.views import ANSWERS, HEADERS, NOTICES, POSTS
-from tests.platforms.discord_server import BOT, FORUM, GENERAL, DiscordServer, Fault
+from tests.platforms.discord_api import BOT, FORUM, GENERAL, Fault
+from tests.platforms.discord_server import DiscordServer
 
 WORKSPACE = WorkspaceId("w")
 

@@ -26,17 +26,8 @@ from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, ButtonAction, PostView
 from core.i18n import LOCALES
 from tests.examples import handover_views
-from tests.examples.views import (
-    ANSWERS,
-    CHANNELS,
-    HEADERS,
-    HOSTILE,
-    MODELS,
-    NOTICES,
-    POSTS,
-    RECEIPTS,
-    USAGE_LINES,
-)
+from tests.examples.records import CHANNELS, MODELS, RECEIPTS, USAGE_LINES
+from tests.examples.views import ANSWERS, HEADERS, HOSTILE, NOTICES, POSTS
 
 EVERY_POST = {**POSTS, **handover_views.POSTS}
 

@@ -22,7 +22,8 @@ from core.domain.policy import Actor
 from core.domain.thread import Place
 from core.domain.view import AnswerView, ChannelItem, MessageView
 from core.store.tables import RunRow
-from tests.platforms.discord_server import ALICE, BOT, GENERAL, GUILD, DiscordServer, Json, components_of
+from tests.platforms.discord_api import ALICE, BOT, GENERAL, GUILD, Json, components_of
+from tests.platforms.discord_server import DiscordServer
 from tests.product import ScriptedModel, World, eventually, open_world
 
 MENTION = f"<@{BOT}>"

@@ -23,7 +23,7 @@ from core import i18n
 from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, EstimateView, Phrase
 from core.modes.workflow_file import load_workflows
-from tests.examples import handover_views, views
+from tests.examples import handover_views, records, views
 
 URL = "https://testers.slack.com/"
 ABOUT = About(thread=views.thread_id(1), ref=views.message_id(12), channel="C1")
@@ -84,12 +84,12 @@ def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
         for number, message in enumerate(render(view, around).messages):
             yield f"{name}/{number}", message
             yield f"{name}/{number}/last_resort", message.last_resort()
-    yield "threads", threads_message(locale, URL, views.CHANNELS, here="general")
+    yield "threads", threads_message(locale, URL, records.CHANNELS, here="general")
     yield "threads_none", threads_message(locale, URL, (), here="general")
-    yield "threads_many", threads_message(locale, URL, views.CHANNELS * 40, here="general")
-    yield "models", models_message(locale, views.MODELS)
-    yield "models_many", models_message(locale, views.MODELS * 40)
-    yield "usage", usage_message(locale, views.USAGE_LINES)
+    yield "threads_many", threads_message(locale, URL, records.CHANNELS * 40, here="general")
+    yield "models", models_message(locale, records.MODELS)
+    yield "models_many", models_message(locale, records.MODELS * 40)
+    yield "usage", usage_message(locale, records.USAGE_LINES)
     yield "usage_none", usage_message(locale, ())
     yield "help", help_message(locale, "promptflow")
     for mode in MOST:
@@ -103,15 +103,15 @@ def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "branch", branch_form(locale, ABOUT, point=i18n.text(locale, "slack.branch_point", position=4))
     threads = [
         replace(t, place=Place(platform="slack", channel="C1", thread="1.1"))
-        for c in views.CHANNELS
+        for c in records.CHANNELS
         for t in c.threads
     ]
     yield "branch_picker", branch_picker(locale, replace(ABOUT, thread=""), threads, None)
     yield "branch_picker_messages", branch_picker(locale, ABOUT, threads, views.PAGES["thread"])
-    yield "other_model", other_model_form(locale, ABOUT, views.MODELS)
-    for name, receipt in views.RECEIPTS.items():
+    yield "other_model", other_model_form(locale, ABOUT, records.MODELS)
+    for name, receipt in records.RECEIPTS.items():
         yield f"input_{name}", input_form(locale, receipt)
-    whole = views.RECEIPTS["receipt"]
+    whole = records.RECEIPTS["receipt"]
     many = replace(whole, parts=tuple(replace(p, text=p.text * 400) for p in whole.parts) * 12)
     yield "input_very_long", input_form(locale, many)
     for mode in MOST:
@@ -120,9 +120,9 @@ def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 f"start_{mode.value}{name}",
                 start_form(locale, full(mode), models=ALIASES, workflows=WORKFLOWS, estimate=view),
             )
-    yield "home", home_view(locale, URL, views.CHANNELS, views.USAGE_LINES, "promptflow")
+    yield "home", home_view(locale, URL, records.CHANNELS, records.USAGE_LINES, "promptflow")
     yield "home_empty", home_view(locale, URL, (), (), "promptflow")
-    yield "home_full", home_view(locale, URL, views.CHANNELS * 30, views.USAGE_LINES * 40, "promptflow")
+    yield "home_full", home_view(locale, URL, records.CHANNELS * 30, records.USAGE_LINES * 40, "promptflow")
 
 
 def everything(locale: str) -> dict[str, Any]:
