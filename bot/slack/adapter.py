@@ -22,6 +22,7 @@ from bot.slack.http import EventRoute
 from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
 from bot.slack.memo import Memo
+from bot.slack.modals import Modals
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
@@ -165,6 +166,7 @@ class SlackAdapter:
             callers=callers,
             intake=intake,
             desk=desk,
+            modals=Modals(platform.calls, callers, desk, platform.background),
             private=private,
             background=platform.background,
         )

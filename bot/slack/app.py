@@ -8,7 +8,7 @@ are acknowledged in any case and the person is told how it went.
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final, assert_never
 
 from slack_bolt.app.async_app import AsyncApp
@@ -17,15 +17,17 @@ from slack_bolt.context.async_context import AsyncBoltContext
 from slack_bolt.response import BoltResponse
 
 from bot.slack.access import SlackAccess
+from bot.slack.acknowledging import ACK_S, acknowledged, come_again
 from bot.slack.background import Background
 from bot.slack.bots import Bot, Bots
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls, Json
 from bot.slack.desk import Desk
-from bot.slack.form import BRANCH, INPUT_FILE, OTHER, THREAD_FIELD, About, View, about, loading, note
+from bot.slack.form import INPUT_FILE, THREAD_FIELD, About, View, about, note
 from bot.slack.intake import Intake
 from bot.slack.markdown import one_line
-from bot.slack.offered import COMMANDS, FORMS, SENT_FORMS, SHORTCUTS, THREADS_SHORTCUT, TITLES
+from bot.slack.modals import Modals
+from bot.slack.offered import COMMANDS, FORMS, SHORTCUTS, THREADS_SHORTCUT, TITLES
 from bot.slack.parse import (
     ACTION,
     ChannelChanged,
@@ -40,7 +42,6 @@ from bot.slack.parse import (
     Slash,
     Spot,
     StopPressed,
-    Submission,
     Written,
     parse_click,
     parse_event,
@@ -50,18 +51,14 @@ from bot.slack.parse import (
     workspace_of,
 )
 from bot.slack.private import Private, explain
-from bot.slack.review import REVIEW, SAVE
 from bot.slack.start import MODES, START_ACTION
-from bot.slack.start_form import START, WORKFLOW, blamed
+from bot.slack.start_form import WORKFLOW
 from core import i18n
 from core.commands.text import Word
 from core.domain.errors import PlatformFailure, PromptflowError, Refusal, StoreUnavailable
 from core.domain.view import ButtonAction
 
 log = logging.getLogger(__name__)
-
-ACK_S: Final = 2.2
-"""Slack waits three seconds for an acknowledgement; the store gets two of them (architecture §1)."""
 
 STORE_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses before an event is tried again here, besides Slack's own deliveries a minute and more apart."""
@@ -81,6 +78,7 @@ class SlackApp:
         callers: Callers,
         intake: Intake,
         desk: Desk,
+        modals: Modals,
         private: Private,
         background: Background,
     ) -> None:
@@ -90,6 +88,7 @@ class SlackApp:
         self._callers = callers
         self._intake = intake
         self._desk = desk
+        self._modals = modals
         self._private = private
         self._background = background
         self._taking: dict[str, asyncio.Task[None]] = {}
@@ -143,11 +142,11 @@ class SlackApp:
     async def _on_event(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
         event = parse_event(body)
         if isinstance(event, Ignored):
-            return _acknowledged()
+            return acknowledged()
         team, enterprise = workspace_of(body)
         if isinstance(event, Removed):
             await self._bots.forget(team or enterprise)
-            return _acknowledged()
+            return acknowledged()
         bot = await self._bot(context)
         key = f"{bot.workspace}:{body.get('event_id')}"
         task = self._taking.get(key)
@@ -159,21 +158,21 @@ class SlackApp:
         done, _ = await asyncio.wait({task}, timeout=ACK_S)
         if not done:
             log.info("an event is not stored yet and will be delivered again")
-            return _come_again()
+            return come_again()
         problem = task.exception()
         if problem is None:
-            return _acknowledged()
+            return acknowledged()
         if isinstance(problem, StoreUnavailable) or (
             isinstance(problem, PlatformFailure) and problem.retryable
         ):
             log.warning("an event was not stored (%s) and will be delivered again", problem)
-            return _come_again()
+            return come_again()
         log.error("an event could not be taken in", exc_info=problem)
         if isinstance(event, Written) and (event.direct or event.mentions(bot.user)):
             spot = Spot(channel=event.channel, user=event.user, thread=event.thread)
             sentence = explain(self._callers.language(bot, event.user), problem)
             self._background.leave(self._private.say(bot, spot, sentence), name="apology")
-        return _acknowledged()
+        return acknowledged()
 
     async def _take(self, bot: Bot, event: Event) -> None:
         """Take an event in, and again for a while where the store is busy."""
@@ -242,7 +241,7 @@ class SlackApp:
             return
         action = ButtonAction(name)
         if action in FORMS:
-            await self._open(
+            await self._modals.open(
                 bot,
                 click.spot,
                 FORMS[action],
@@ -260,11 +259,11 @@ class SlackApp:
         if click.action == THREAD_FIELD:
             subject = about(str(view.get("private_metadata") or ""))
             chosen = About(thread=click.value, channel=subject.channel)
-            await self._show(bot, str(view["id"]), await self._desk.pick_branch(caller, chosen))
+            await self._modals.show(bot, str(view["id"]), await self._desk.pick_branch(caller, chosen))
         elif click.action == WORKFLOW:
             filled = {**click.state, WORKFLOW: click.value}
             metadata = str(view.get("private_metadata") or "")
-            await self._show(bot, str(view["id"]), self._desk.starter.refill(caller, metadata, filled))
+            await self._modals.show(bot, str(view["id"]), self._desk.starter.refill(caller, metadata, filled))
         elif click.action == INPUT_FILE:
             await self._desk.send_input(caller, click.value)
             sent = i18n.text(caller.locale, "slack.input_sent")
@@ -281,11 +280,13 @@ class SlackApp:
         spot = shortcut.spot
         action = SHORTCUTS.get(shortcut.name)
         if action is not None:
-            await self._open(
+            await self._modals.open(
                 bot, spot, TITLES[action], lambda caller: self._desk.fill_for_message(caller, spot, action)
             )
         elif shortcut.name == THREADS_SHORTCUT:
-            await self._open(bot, spot, "slack.threads_title", lambda caller: self._threads(caller, spot))
+            await self._modals.open(
+                bot, spot, "slack.threads_title", lambda caller: self._threads(caller, spot)
+            )
 
     async def _threads(self, caller: Caller, spot: Spot) -> View:
         shown = await self._desk.look_up(caller, spot, Word.THREADS)
@@ -301,7 +302,7 @@ class SlackApp:
         word = COMMANDS.get(slash.command)
         if word in MODES:
             mode = MODES[word]
-            await self._open(
+            await self._modals.open(
                 bot,
                 slash.spot,
                 f"slack_modes.{mode.value}",
@@ -309,7 +310,7 @@ class SlackApp:
             )
             return
         if word is Word.BRANCH:
-            await self._open(
+            await self._modals.open(
                 bot,
                 slash.spot,
                 FORMS[ButtonAction.BRANCH],
@@ -321,93 +322,11 @@ class SlackApp:
             raise Refusal("unknown_command", command=one_line(slash.command, 30))
         await self._private.tell(bot, slash.spot, await self._desk.look_up(caller, slash.spot, word))
 
-    # --- forms -------------------------------------------------------------------------------------------------------
-
-    async def _open(
-        self, bot: Bot, spot: Spot, title: str, fill: Callable[[Caller], Awaitable[View]]
-    ) -> None:
-        """Open a form at once and fill it in after; what keeps it from being filled in is said in it."""
-        locale = self._callers.language(bot, spot.user)
-        try:
-            opened = await self._calls.send(
-                bot.token, "views.open", trigger_id=spot.trigger, view=loading(locale, title)
-            )
-        except PlatformFailure as failure:
-            if failure.code in ("expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id"):
-                raise Refusal("slack_trigger_expired") from None
-            raise
-        view_id = str(opened["view"]["id"])
-        try:
-            caller = await self._callers.caller(bot, spot.user, channel=spot.channel)
-            locale = caller.locale
-            view = await fill(caller)
-        except (Refusal, StoreUnavailable, PlatformFailure) as problem:
-            view = note(locale, title=title, sentence=explain(locale, problem))
-        await self._show(bot, view_id, view)
-
-    async def _show(self, bot: Bot, view_id: str, view: View) -> None:
-        """Show a view in an open form; one that was closed meanwhile needs nothing."""
-        try:
-            await self._calls.call(bot, "views.update", view_id=view_id, view=view)
-        except PlatformFailure as failure:
-            if failure.code not in ("not_found", "view_not_found"):
-                raise
-
     async def _on_submission(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
-        form = parse_submission(body)
-        bot = await self._bot(context)
-        locale = self._callers.language(bot, form.user)
-        task = self._background.start(self._submit(bot, form), name="form")
-        done, _ = await asyncio.wait({task}, timeout=ACK_S)
-        title = SENT_FORMS.get(form.name, "slack_modes.title")
-        if not done:
-            self._background.leave(self._show_outcome(bot, form, task, title), name="form")
-            view = note(locale, title=title, sentence=i18n.text(locale, "slack.working"))
-            return _answered({"response_action": "update", "view": view})
-        problem = task.exception()
-        if problem is None:
-            after = task.result()
-            return _answered({"response_action": "update", "view": after}) if after else _acknowledged()
-        if not isinstance(problem, PromptflowError):
-            log.error("a form could not be carried out", exc_info=problem)
-        sentence = explain(self._callers.language(bot, form.user), problem)
-        block = blamed(form.values, problem) if form.name == START else next(iter(form.values), "")
-        if block:
-            return _answered({"response_action": "errors", "errors": {block: sentence}})
-        return _answered({"response_action": "update", "view": note(locale, title=title, sentence=sentence)})
-
-    async def _submit(self, bot: Bot, form: Submission) -> View | None:
-        """Carry out a form; what is shown in its place, None where it closes."""
-        caller = await self._callers.caller(bot, form.user)
-        said = ""
-        if form.name == START:
-            return await self._desk.starter.submit(caller, form)
-        if form.name == BRANCH:
-            await self._desk.submit_branch(caller, form)
-        elif form.name == OTHER:
-            await self._desk.submit_other_model(caller, form)
-        elif form.name == REVIEW:
-            said = await self._desk.reviewer.submit_review(caller, form)
-        elif form.name == SAVE:
-            said = await self._desk.reviewer.submit_save(caller, form)
-        return note(caller.locale, title=SENT_FORMS[form.name], sentence=said) if said else None
-
-    async def _show_outcome(
-        self, bot: Bot, form: Submission, task: "asyncio.Task[View | None]", title: str
-    ) -> None:
-        """Say in a form that took long how it ended."""
-        await asyncio.wait({task})
-        locale = self._callers.language(bot, form.user)
-        problem = task.exception()
-        view = task.result() if problem is None else None
-        if view is not None:
-            await self._show(bot, form.view_id, view)
-            return
-        sentence = i18n.text(locale, "slack.done") if problem is None else explain(locale, problem)
-        await self._show(bot, form.view_id, note(locale, title=title, sentence=sentence))
+        return await self._modals.submit(await self._bot(context), parse_submission(body))
 
     async def _on_nothing(self) -> BoltResponse:
-        return _acknowledged()
+        return acknowledged()
 
     # --- acknowledging -----------------------------------------------------------------------------------------------
 
@@ -415,7 +334,7 @@ class SlackApp:
         """Acknowledge when `work` is done, or goes on without making Slack wait longer."""
         task = self._background.start(self._telling(bot, spot, work), name="request")
         await asyncio.wait({task}, timeout=ACK_S)
-        return _acknowledged()
+        return acknowledged()
 
     async def _telling(self, bot: Bot, spot: Spot, work: Coroutine[Any, Any, None]) -> None:
         """Carry out what a person asked for, and tell them when it cannot be done."""
@@ -427,16 +346,3 @@ class SlackApp:
             locale = self._callers.language(bot, spot.user)
             if spot.channel:
                 await self._private.say(bot, spot, explain(locale, problem))
-
-
-def _acknowledged() -> BoltResponse:
-    return BoltResponse(status=200, body="")
-
-
-def _answered(body: dict[str, Any]) -> BoltResponse:
-    return BoltResponse(status=200, body=body)
-
-
-def _come_again() -> BoltResponse:
-    """No acknowledgement: over a socket nothing is sent, over HTTP this status; Slack delivers again for both."""
-    return BoltResponse(status=503, body="")

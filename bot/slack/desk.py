@@ -31,11 +31,12 @@ from bot.slack.form import (
 )
 from bot.slack.markdown import escape
 from bot.slack.page import help_message, home_view, models_message, sentence, threads_message, usage_message
-from bot.slack.parse import ACTION, Pointed, Spot, Submission, permalink
+from bot.slack.parse import ACTION, Spot, Submission
 from bot.slack.people import PLATFORM
 from bot.slack.render import SlackMessage
 from bot.slack.review import Reviewer
 from bot.slack.start import Starter
+from bot.slack.words import Pointed, permalink
 from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.branch import BranchRequest, branch

@@ -18,18 +18,7 @@ from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
 from bot.slack.memo import Memo
 from bot.slack.page import sentence
-from bot.slack.parse import (
-    OWN_SUBTYPES,
-    Deleted,
-    Edited,
-    Spot,
-    Written,
-    begins_with_another,
-    command_in,
-    people_in,
-    plain,
-    written,
-)
+from bot.slack.parse import OWN_SUBTYPES, Deleted, Edited, Spot, Written, written
 from bot.slack.people import PLATFORM, People
 from bot.slack.poster import SlackPoster
 from bot.slack.private import Private, explain
@@ -38,6 +27,7 @@ from bot.slack.start import CHAT, DIRECT, Offer, Typed, offer, still_says, typed
 from bot.slack.status import Statuses
 from bot.slack.stream import Streams
 from bot.slack.turn import Turns
+from bot.slack.words import begins_with_another, command_in, people_in, plain
 from core.commands.event import is_first
 from core.commands.message import edit_message, follow_deletion
 from core.commands.place import is_ours, message_at, thread_at

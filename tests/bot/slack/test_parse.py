@@ -10,19 +10,14 @@ from bot.slack.parse import (
     Edited,
     HomeOpened,
     Ignored,
-    Pointed,
     Removed,
     StopPressed,
     Written,
-    begins_with_another,
-    command_in,
     parse_click,
     parse_event,
-    people_in,
-    permalink,
-    plain,
     workspace_of,
 )
+from bot.slack.words import Pointed, begins_with_another, command_in, people_in, permalink, plain
 from core.commands.text import Word
 from core.domain.errors import Refusal
 
