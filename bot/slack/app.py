@@ -267,7 +267,7 @@ class SlackApp:
         elif click.action == INPUT_FILE:
             await self._desk.send_input(caller, click.value)
             sent = i18n.text(caller.locale, "slack.input_sent")
-            await self._show(
+            await self._modals.show(
                 bot, str(view["id"]), note(caller.locale, title="slack.input_title", sentence=sent)
             )
 
