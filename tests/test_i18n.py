@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.errors import FailureKind, Refusal
+from core.domain.prompt import PromptEventKind, PromptSource, PromptState
 from core.domain.receipt import Origin
 from core.domain.view import ButtonAction, Phrase
 from core.i18n import LOCALES, catalogue, nearest, phrase, refusal, text
@@ -75,7 +76,14 @@ def test_japanese_texts_are_japanese() -> None:
 @pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize(
     ("table", "kinds"),
-    [("model_failure", FailureKind), ("origin", Origin), ("button", ButtonAction)],
+    [
+        ("model_failure", FailureKind),
+        ("origin", Origin),
+        ("button", ButtonAction),
+        ("prompt_source", PromptSource),
+        ("prompt_event", PromptEventKind),
+        ("prompt_state", PromptState),
+    ],
 )
 def test_every_kind_has_its_text(locale: str, table: str, kinds: type[StrEnum]) -> None:
     texts = catalogue(locale)
