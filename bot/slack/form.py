@@ -4,7 +4,7 @@ A form opens at once with a loading view and is filled in after: the id that ope
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,6 +46,12 @@ MODEL_FIELD: Final = "model"
 END: Final = "end"
 """Stands for no particular message: everything so far."""
 
+REFUSED: Final = "refused"
+"""Id of the block that says why a form was refused."""
+
+OF_A_VIEW: Final = ("type", "callback_id", "title", "submit", "close", "private_metadata")
+"""What a form is made of besides its blocks; the rest of what Slack sends back of one is Slack's own."""
+
 INPUT_FILE: Final = "do.input_file"
 PARTS: Final = 30
 PART_CHARS: Final = 2_900
@@ -85,6 +91,40 @@ def note(locale: str, *, title: str, sentence: str) -> View:
         blocks=[section(escape(sentence))],
         close=i18n.text(locale, "slack.close"),
     )
+
+
+def sent_again(sent: Mapping[str, Any], sentence: str) -> View:
+    """A form as a person sent it, with all that they filled in, and why it was refused above it.
+
+    For a form that was replaced meanwhile: of one that still stands Slack keeps what was filled in.
+    """
+    state = (sent.get("state") or {}).get("values") or {}
+    blocks = [
+        _as_sent(block, state.get(block.get("block_id")) or {})
+        for block in sent["blocks"]
+        if block.get("block_id") != REFUSED
+    ]
+    why = {**section(f":warning: {escape(sentence)}"), "block_id": REFUSED}
+    return {**{name: sent[name] for name in OF_A_VIEW if sent.get(name)}, "blocks": [why, *blocks]}
+
+
+def _as_sent(block: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    if block.get("type") != "input":
+        return dict(block)
+    element = {name: value for name, value in block["element"].items() if not name.startswith("initial_")}
+    given = state.get(str(element.get("action_id"))) or {}
+    offered = {one["value"]: one for one in element.get("options", ())}
+    chosen = given.get("selected_option")
+    several = [
+        offered[one["value"]] for one in given.get("selected_options") or () if one["value"] in offered
+    ]
+    if given.get("value"):
+        element["initial_value"] = given["value"]
+    elif chosen and chosen["value"] in offered:
+        element["initial_option"] = offered[chosen["value"]]
+    elif several:
+        element["initial_options"] = several
+    return {**block, "element": element}
 
 
 def branch_form(locale: str, about: About, *, point: str) -> View:

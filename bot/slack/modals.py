@@ -12,7 +12,7 @@ from bot.slack.bots import Bot
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls
 from bot.slack.desk import Desk
-from bot.slack.form import BRANCH, OTHER, View, loading, note
+from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again
 from bot.slack.offered import SENT_FORMS
 from bot.slack.parse import Spot, Submission
 from bot.slack.private import explain
@@ -110,5 +110,10 @@ class Modals:
         if view is not None:
             await self.show(bot, form.view_id, view)
             return
-        sentence = i18n.text(locale, "slack.done") if problem is None else explain(locale, problem)
-        await self.show(bot, form.view_id, note(locale, title=title, sentence=sentence))
+        if problem is None:
+            done = note(locale, title=title, sentence=i18n.text(locale, "slack.done"))
+            await self.show(bot, form.view_id, done)
+            return
+        if not isinstance(problem, PromptflowError):
+            log.error("a form could not be carried out", exc_info=problem)
+        await self.show(bot, form.view_id, sent_again(form.view, explain(locale, problem)))

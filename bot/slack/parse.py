@@ -310,6 +310,8 @@ class Submission:
     metadata: str
     values: Mapping[str, str]
     """What was typed or chosen, by block."""
+    view: Json
+    """The whole form as Slack sent it."""
 
     @property
     def key(self) -> str:
@@ -324,6 +326,7 @@ def parse_submission(body: Json) -> Submission:
         view_id=_text(view, "id"),
         metadata=_text(view, "private_metadata"),
         values=_values(view),
+        view=view,
     )
 
 

@@ -184,7 +184,7 @@ class SlackServer(SlackApi):
         body = {
             **self._interactive("block_actions", user),
             "container": {"type": "view", "view_id": view_id},
-            "view": {**self.views[view_id], "state": {"values": _state(self.views[view_id], {})}},
+            "view": {**self.views[view_id], "state": {"values": state_of(self.views[view_id], {})}},
             "actions": [
                 {
                     "type": "static_select",
@@ -225,12 +225,12 @@ class SlackServer(SlackApi):
         """Send a form with what was typed or chosen, by block."""
         view = self.views[view_id]
         body = self._interactive("view_submission", user)
-        body["view"] = {**view, "state": {"values": _state(view, values)}}
+        body["view"] = {**view, "state": {"values": state_of(view, values)}}
         delivery = await self.deliver("interactive", body)
         response = delivery.response or {}
         if response.get("response_action") == "update":
             self._check_view(response["view"])
-            self.views[view_id] = {**response["view"], "id": view_id, "open": True}
+            self.views[view_id] = {**response["view"], "id": view_id, "user": user, "open": True}
         elif response.get("response_action") == "errors":
             inputs = {b["block_id"] for b in view["blocks"] if b["type"] == "input"}
             if not response.get("errors") or not set(response["errors"]) <= inputs:
@@ -369,7 +369,7 @@ class SlackServer(SlackApi):
             return answer.status
 
 
-def _state(view: Json, values: Mapping[str, str]) -> Json:
+def state_of(view: Json, values: Mapping[str, str]) -> Json:
     """What stands in the fields of a form: what was typed or chosen, by block, otherwise what they began with."""
     state: Json = {}
     for block in view["blocks"]:
