@@ -34,7 +34,7 @@ OPTIONAL_KEYS = ("eval_set", "inputs")
 MAX_FILE_BYTES = 200_000
 
 _PROMPT_NAME = re.compile(rf"{NAME}(\.{NAME})*")
-_SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
+SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -145,7 +145,7 @@ class _Reading:
 
     @staticmethod
     def check_semver(version: str) -> str:
-        return "" if _SEMVER.fullmatch(version) else "must be a semantic version, such as 1.0.0"
+        return "" if SEMVER.fullmatch(version) else "must be a semantic version, such as 1.0.0"
 
     def last_updated(self, metadata: Mapping[str, Node]) -> date:
         found: list[date] = []
