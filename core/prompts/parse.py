@@ -73,7 +73,7 @@ class _Reading:
         except UnicodeDecodeError as error:
             self.problem(name, "is not UTF-8", data.count(b"\n", 0, error.start) + 1)
             return ""
-        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         if not text.strip():
             self.problem(name, "is empty")
         return unicodedata.normalize("NFC", text)
@@ -223,6 +223,8 @@ class _Reading:
                 self.problem(FRAGMENTS, f"{name} must be a text", item.line)
             else:
                 fragments[name] = item.value.strip()
+        if node.value == {}:
+            self.problem(FRAGMENTS, "is empty")
         return fragments
 
     def check_placeholders(
@@ -264,15 +266,26 @@ class _Reading:
         if not self.texts.get(SCHEMA, "").strip():
             return ""
         try:
-            schema = json.loads(self.texts[SCHEMA], object_pairs_hook=_distinct)
+            schema = json.loads(
+                self.texts[SCHEMA], object_pairs_hook=_distinct, parse_constant=_no_json_number
+            )
+            _refuse_references(schema)
             Draft202012Validator.check_schema(schema)
+            text = json.dumps(schema, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            text.encode()
         except json.JSONDecodeError as error:
             self.problem(SCHEMA, f"is not JSON: {error.msg}", error.lineno)
+            return ""
+        except UnicodeEncodeError:
+            self.problem(SCHEMA, "half of a character is not allowed")
+            return ""
+        except RecursionError:
+            self.problem(SCHEMA, "is nested too deeply")
             return ""
         except (ValueError, SchemaError) as error:
             self.problem(SCHEMA, getattr(error, "message", str(error)))
             return ""
-        return json.dumps(schema, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return unicodedata.normalize("NFC", text)
 
     # --- examples ---------------------------------------------------------------------------------------------------
 
@@ -317,6 +330,9 @@ class _Reading:
         except json.JSONDecodeError as error:
             self.problem(FEW_SHOT, f"output is not JSON: {error.msg}", line)
             return
+        except RecursionError:
+            self.problem(FEW_SHOT, "output is nested too deeply", line)
+            return
         mismatch = best_match(Draft202012Validator(json.loads(schema_json)).iter_errors(value))
         if mismatch is not None:
             self.problem(FEW_SHOT, f"output does not satisfy {SCHEMA}: {mismatch.message}", line)
@@ -327,3 +343,16 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(table) != len(pairs):
         raise ValueError("holds a key twice")
     return table
+
+
+def _no_json_number(word: str) -> object:
+    raise ValueError(f"{word} is no number in JSON")
+
+
+def _refuse_references(schema: object) -> None:
+    """A reference may be circular, or lead to another place from which a validator would fetch it."""
+    if isinstance(schema, dict):
+        for key in schema.keys() & {"$ref", "$dynamicRef"}:
+            raise ValueError(f"{key} is not allowed: write the schema out in full")
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _refuse_references(inner)

@@ -7,8 +7,6 @@ from typing import Any
 TEXTS = ("title", "description", "$comment", "examples")
 """Keywords that only explain; no answer is judged by them."""
 
-_TABLES = ("properties", "$defs")
-
 
 def without_texts(schema_json: str) -> Any:
     """What a schema demands, without what it explains; None for no schema."""
@@ -20,7 +18,7 @@ def _bare(schema: Any) -> Any:
         return schema
     bare: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in _TABLES and isinstance(value, Mapping):
+        if key == "properties" and isinstance(value, Mapping):
             bare[key] = {name: _bare(inner) for name, inner in value.items()}
         elif key == "required" and isinstance(value, list):
             bare[key] = sorted(value)
@@ -43,7 +41,7 @@ def optional_fields(before: Any, after: Any) -> tuple[str, ...] | None:
     added: list[str] = []
     for key in before.keys() | after.keys():
         old, new = before.get(key), after.get(key)
-        inner = _table_fields(old, new, after) if key in _TABLES else _keyword_fields(key, old, new)
+        inner = _properties(old, new, after) if key == "properties" else _keyword_fields(key, old, new)
         if inner is None:
             return None
         added += inner
@@ -56,7 +54,7 @@ def _keyword_fields(key: str, old: Any, new: Any) -> tuple[str, ...] | None:
     return () if old == new else None
 
 
-def _table_fields(old: Any, new: Any, after: Mapping[str, Any]) -> list[str] | None:
+def _properties(old: Any, new: Any, after: Mapping[str, Any]) -> list[str] | None:
     old, new = old or {}, new or {}
     if old.keys() - new.keys() or (new.keys() - old.keys()) & set(after.get("required", ())):
         return None

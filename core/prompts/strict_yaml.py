@@ -4,6 +4,7 @@ Every scalar is a string (`1.10` stays `1.10`, `no` stays `no`); duplicate keys,
 document are refused; every node knows its line.
 """
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -69,7 +70,14 @@ def _convert(file: str, node: yaml.Node) -> Node:
         return Node(line=line, value=dict(_pairs(file, node)))
     if isinstance(node, yaml.SequenceNode):
         return Node(line=line, value=tuple(_convert(file, item) for item in node.value))
-    return Node(line=line, value=node.value)
+    return Node(line=line, value=_text(file, node.value, line))
+
+
+def _text(file: str, value: str, line: int) -> str:
+    """In NFC, also where it was written with escapes, which nothing that looks at the file as a whole sees."""
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ConfigurationError(file, "half of a character is not allowed", line=line)
+    return unicodedata.normalize("NFC", value)
 
 
 def _pairs(file: str, node: yaml.MappingNode) -> Iterator[tuple[str, Node]]:
@@ -78,9 +86,10 @@ def _pairs(file: str, node: yaml.MappingNode) -> Iterator[tuple[str, Node]]:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
             raise ConfigurationError(file, "a key must be plain text", line=line)
-        if key.value in seen:
-            raise ConfigurationError(file, f"key given twice: {key.value}", line=line)
-        seen.add(key.value)
+        name = _text(file, key.value, line)
+        if name in seen:
+            raise ConfigurationError(file, f"key given twice: {name}", line=line)
+        seen.add(name)
         converted = _convert(file, value)
         # A key's own line is where a reader looks for it; the value may start one line below.
-        yield key.value, Node(line=line, value=converted.value)
+        yield name, Node(line=line, value=converted.value)

@@ -50,6 +50,7 @@ def test_fragments_examples_and_schema_are_read() -> None:
     "system",
     [
         "\ufeffYou add numbers. Tone: {{tone}}\n",
+        "\ufeff\ufeffYou add numbers. Tone: {{tone}}\n",
         "You add numbers. Tone: {{tone}}\r\n",
         "You add numbers. Tone: {{tone}}\n\n\n",
         "You add numbers. Tone: {{tone}}",
@@ -63,6 +64,17 @@ def test_composed_and_decomposed_letters_hash_alike() -> None:
     composed, decomposed = (parse({"system.md": word + " {{tone}}"}) for word in ("がé", "か\u3099e\u0301"))
     assert composed.parts.system == decomposed.parts.system
     assert composed.sha256 == decomposed.sha256
+
+
+def test_letters_written_as_escapes_hash_like_any_other() -> None:
+    plain, escaped = (parse({"fragments.yaml": f'note: "{word}"'}) for word in ("é", r"e\u0301"))
+    assert plain.sha256 == escaped.sha256
+    plain, escaped = (parse(schema_titled(word)) for word in ("é", r"e\u0301"))
+    assert plain.sha256 == escaped.sha256
+
+
+def schema_titled(title: str) -> dict[str, str]:
+    return {**JSON_PROMPT, "output.schema.json": f'{{"title": "{title}"}}'}
 
 
 @pytest.mark.parametrize(
@@ -201,6 +213,25 @@ def test_bad_metadata_is_refused_with_file_line_and_reason(old: str, new: str, p
             {**JSON_PROMPT, "output.schema.json": '{"type": "number!"}'},
             "output.schema.json: 'number!' is not valid under any of the given schemas",
         ),
+        (
+            {**JSON_PROMPT, "output.schema.json": '{"items": [{"$ref": "http://127.0.0.1/x.json"}]}'},
+            "output.schema.json: $ref is not allowed: write the schema out in full",
+        ),
+        ({**JSON_PROMPT, "output.schema.json": "[" * 100_000}, "output.schema.json: is nested too deeply"),
+        (
+            {**JSON_PROMPT, "output.schema.json": '{"title": "\\ud800"}'},
+            "output.schema.json: half of a character is not allowed",
+        ),
+        (
+            {**JSON_PROMPT, "output.schema.json": '{"maximum": NaN}'},
+            "output.schema.json: NaN is no number in JSON",
+        ),
+        (
+            {**JSON_PROMPT, "few_shot.yaml": "- {input: {numbers: 1}, output: '" + "[" * 100_000 + "'}"},
+            "few_shot.yaml:1: output is nested too deeply",
+        ),
+        ({"fragments.yaml": "{}"}, "fragments.yaml: is empty"),
+        ({"fragments.yaml": 'a: ok\nb: "\\ud800"'}, "fragments.yaml:2: half of a character is not allowed"),
         ({"few_shot.yaml": "input: x"}, "few_shot.yaml:1: must be a list of examples"),
         (
             {"few_shot.yaml": "- a"},
