@@ -23,6 +23,9 @@ MESSAGE_OVERHEAD_TOKENS = 4
 IMAGE_TOKENS = 1_600
 """One image. Providers count by its size, which is not known here; the large ones charge up to about this much."""
 
+OUTPUT_GUESS_TOKENS = 700
+"""What an answer is taken to cost before it is written: a page of text."""
+
 
 def estimate_tokens(text: str) -> int:
     """Estimated tokens of one text, rounded up; 0 for the empty text. More text never costs less."""

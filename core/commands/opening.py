@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.ai_input.estimate import estimate_tokens
+from core.ai_input.estimate import OUTPUT_GUESS_TOKENS, estimate_tokens
 from core.commands.services import Services, allowed_models, choose_model
 from core.domain.codraft import CoDraftSetup
 from core.domain.compare import CompareSetup
@@ -17,9 +17,6 @@ from core.domain.setup import repeated, spread
 from core.domain.thread import MAIN_LINE, Mode
 from core.domain.view import EstimateView, Phrase
 from core.domain.workflow import WorkflowSetup, planned_calls
-
-OUTPUT_GUESS_TOKENS = 700
-"""What an answer is taken to cost before it is written: a page of text."""
 
 PROMPT_GUESS_TOKENS = 600
 """What the product's own prompt adds to each call."""

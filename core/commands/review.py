@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.ai_input.estimate import estimate_tokens
-from core.commands.opening import OUTPUT_GUESS_TOKENS, PROMPT_GUESS_TOKENS
+from core.ai_input.estimate import OUTPUT_GUESS_TOKENS, estimate_tokens
+from core.commands.opening import PROMPT_GUESS_TOKENS
 from core.commands.services import Services, access_answer, allowed_models, do_begin_run, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import MessageId, RunId
@@ -14,6 +14,7 @@ from core.domain.setup import models_in
 from core.domain.thread import Mode, Thread
 from core.domain.view import EstimateView
 from core.modes.cross_review import KIND
+from core.store.budget import check_budget
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import find_message, find_messages, models_of_thread
@@ -45,9 +46,6 @@ async def cross_review(
     services: Services, actor: Actor, request: ReviewRequest, *, event_key: str
 ) -> ReviewStarted:
     """Start a Cross Review of answers of one thread. Raises Refusal that says what is allowed."""
-    focus = request.focus.strip()
-    if len(focus) > FOCUS_CHARS:
-        raise Refusal("focus_too_long", name="focus", had=len(focus), limit=FOCUS_CHARS)
     thread, answers = await _reviewed(services, actor, request.answers)
     async with services.store.writing() as session:
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
@@ -57,13 +55,17 @@ async def cross_review(
                 reviewers=tuple(earlier["reviewers"]),
                 asked=earlier["asked"],
             )
-        setup = ReviewSetup(
-            answers=answers,
-            reviewers=await _reviewers(session, services, actor, thread, request.reviewers),
-            asked=request.reviewers,
-            focus=focus,
-            seed=services.clock.new_id(),
-        )
+        setup = await _setup(session, services, actor, request, thread, answers)
+        expected = await _expected(session, services, actor, setup)
+        if expected.calls > 1:
+            await check_budget(
+                session,
+                actor.workspace_id,
+                actor.person_id,
+                services.policy(actor.workspace),
+                expected_usd=expected.cost_usd,
+                now=services.clock.now(),
+            )
         run = await _run(session, services, actor, thread, ReviewSetup.from_json(setup.to_json()))
         started = ReviewStarted(run_id=run.id, reviewers=setup.reviewers, asked=setup.asked)
         await settle(
@@ -80,16 +82,43 @@ async def estimate_review(services: Services, actor: Actor, request: ReviewReque
     """What a Cross Review is expected to cost; nothing is stored or called (spec §14). Raises Refusal."""
     thread, answers = await _reviewed(services, actor, request.answers)
     async with services.store.reading() as session:
-        texts = [one.text for one in await find_messages(session, actor.workspace_id, answers)]
-        reviewers = await _reviewers(session, services, actor, thread, request.reviewers)
-    reads = estimate_tokens("\n".join((*texts, request.focus))) + PROMPT_GUESS_TOKENS
-    prices = [services.models.models[alias].cost_usd(reads, OUTPUT_GUESS_TOKENS) for alias in reviewers]
+        setup = await _setup(session, services, actor, request, thread, answers)
+        return await _expected(session, services, actor, setup)
+
+
+async def _setup(
+    session: Session,
+    services: Services,
+    actor: Actor,
+    request: ReviewRequest,
+    thread: Thread,
+    answers: tuple[MessageId, ...],
+) -> ReviewSetup:
+    focus = request.focus.strip()
+    if len(focus) > FOCUS_CHARS:
+        raise Refusal("focus_too_long", name="focus", had=len(focus), limit=FOCUS_CHARS)
+    return ReviewSetup(
+        answers=answers,
+        reviewers=await _reviewers(session, services, actor, thread, request.reviewers),
+        asked=request.reviewers,
+        focus=focus,
+        seed=services.clock.new_id(),
+    )
+
+
+async def _expected(session: Session, services: Services, actor: Actor, setup: ReviewSetup) -> EstimateView:
+    texts = [one.text for one in await find_messages(session, actor.workspace_id, setup.answers)]
+    reads = estimate_tokens("\n".join((*texts, setup.focus))) + PROMPT_GUESS_TOKENS
+    prices = {
+        alias: services.models.models[alias].cost_usd(reads, OUTPUT_GUESS_TOKENS) for alias in setup.reviewers
+    }
+    calls = len(prices)
     return EstimateView(
-        calls=len(reviewers),
-        input_tokens=reads * len(reviewers),
-        output_tokens=OUTPUT_GUESS_TOKENS * len(reviewers),
-        cost_usd=sum(price for price in prices if price is not None),
-        unpriced=tuple(alias for alias, price in zip(reviewers, prices, strict=True) if price is None),
+        calls=calls,
+        input_tokens=reads * calls,
+        output_tokens=OUTPUT_GUESS_TOKENS * calls,
+        cost_usd=sum(price for price in prices.values() if price is not None),
+        unpriced=tuple(alias for alias, price in prices.items() if price is None),
     )
 
 

@@ -15,10 +15,10 @@ from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
 from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
 from core.files.charset import clean
 from core.files.reader import FileText
+from core.store.budget import check_budget
 from core.store.claim import claim, find_settled, settle
 from core.store.database import Session
 from core.store.message import do_add_message, do_append, do_keep_file
-from core.store.receipt import check_budget
 from core.store.run import Run
 from core.store.thread import conversations, do_add_conversation, do_add_thread, do_set_up, find_thread_at
 from core.store.workspace import do_know_person

@@ -70,6 +70,10 @@ class Policy:
     budget_person_usd_month: float | None = None
     budget_workspace_usd_month: float | None = None
 
+    @property
+    def has_budget(self) -> bool:
+        return self.budget_person_usd_month is not None or self.budget_workspace_usd_month is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:

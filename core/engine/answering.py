@@ -1,4 +1,4 @@
-"""One turn of one speaker: read, build, check the budget, call, store; with structured output one repair call more.
+"""One turn of one speaker: read, build, reserve, call, store; with structured output one repair call more.
 
 Every call is looked up by (run, step) before it is made, so a step that is repeated after a crash calls only what was
 not stored yet.
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.ai_input.estimate import OUTPUT_GUESS_TOKENS
 from core.ai_input.structured import OutputInvalid, build_repair, parse_output
 from core.domain.errors import FailureKind, Refusal
 from core.domain.ids import MessageId, ReceiptId
@@ -22,10 +23,11 @@ from core.files.charset import clean
 from core.llm.catalogue import Model
 from core.modes.context import Answer, Ask
 from core.ports import ModelCall, PostRef, Turn
+from core.store.budget import do_release, do_reserve
 from core.store.database import Session
 from core.store.erasure import do_blank_erased_parts
 from core.store.message import do_add_message, do_place_answer, file_bytes, find_message
-from core.store.receipt import check_budget, do_add_receipt, find_step
+from core.store.receipt import do_add_receipt, find_step
 from core.store.run import Run, do_mark
 from core.store.step import Step, do_end_step, find_run_step
 from core.store.tables import ReceiptRow
@@ -48,6 +50,7 @@ class Prepared:
     turn: Turn
     ai_input: AiInput
     model: Model
+    policy: Policy
 
 
 class Answering:
@@ -70,14 +73,17 @@ class Answering:
             return earlier
         try:
             prepared = await patiently(self._prepare)
+            if self._durable.stopping.is_set():
+                return await self._end_without_call("stopped")
+            called = await self._call(self._ask.step, prepared, prepared.ai_input, view)
         except Refusal as refusal:
             return await self._end_without_call("failed", refusal)
-        if self._durable.stopping.is_set():
-            return await self._end_without_call("stopped")
-        called = await self._call(self._ask.step, prepared, prepared.ai_input, view)
-        if called.repair is not None:
-            called = await self._call(self._ask.step + REPAIR, prepared, called.repair, view)
-        return called.answer
+        if called.repair is None:
+            return called.answer
+        try:
+            return (await self._call(self._ask.step + REPAIR, prepared, called.repair, view)).answer
+        except Refusal as refusal:
+            return await self._end_unmended(called.answer, refusal)
 
     async def _earlier(self) -> Answer | None:
         """How this turn ended in an earlier try; None when it is still to be done."""
@@ -123,16 +129,7 @@ class Answering:
             if turn is None:
                 raise Refusal("request_gone")
             ai_input = self._ask.build(turn, self._bench.prompts)
-            expected = model.cost_usd(ai_input.estimate_tokens, 0) or 0.0
-            await check_budget(
-                session,
-                self._run.workspace_id,
-                self._run.requested_by,
-                policy,
-                expected_usd=expected,
-                now=self._bench.clock.now(),
-            )
-        return Prepared(turn=turn, ai_input=ai_input, model=model)
+        return Prepared(turn=turn, ai_input=ai_input, model=model, policy=policy)
 
     def _model(self, policy: Policy) -> Model:
         allowed = [
@@ -154,6 +151,21 @@ class Answering:
 
         await patiently(write)
         return self._nothing(Finish.FAILED if refusal else Finish.STOPPED, refusal.code if refusal else "")
+
+    async def _end_unmended(self, answer: Answer, refusal: Refusal) -> Answer:
+        """The turn ends with malformed output, which there is no money to have mended."""
+        failure = Phrase(
+            key=f"model_failure.malformed_{refusal.code}",
+            fields={**refusal.fields, "model": self._ask.model},
+        )
+        step = self._step("failed", failure=failure, receipt_id=answer.receipt_id)
+
+        async def write() -> None:
+            async with self._bench.store.writing() as session:
+                await do_end_step(session, self._run.workspace_id, step)
+
+        await patiently(write)
+        return answer
 
     def _nothing(self, finish: Finish, failure: str) -> Answer:
         return Answer(
@@ -191,6 +203,7 @@ class Answering:
     async def _call(
         self, name: str, prepared: Prepared, ai_input: AiInput, view: AnswerView | None
     ) -> Called:
+        """What one call brought, made now or in an earlier try. Raises Refusal when it would go over a budget."""
         earlier = await patiently(lambda: self._called_before(name, prepared, ai_input))
         if earlier is not None:
             return earlier
@@ -205,6 +218,8 @@ class Answering:
             ai_input=ai_input,
             images=await patiently(lambda: self._images(ai_input)),
         )
+        if prepared.policy.has_budget:
+            await patiently(lambda: self._reserve(name, prepared, ai_input))
         heard = await hear_out(self._bench, self._durable, call, live)
         return await patiently(lambda: self._store(name, prepared, ai_input, heard))
 
@@ -212,6 +227,20 @@ class Answering:
         async with self._bench.store.reading() as session:
             row = await find_step(session, self._run.workspace_id, self._run.id, name)
             return await self._stored(session, row, prepared, ai_input) if row is not None else None
+
+    async def _reserve(self, name: str, prepared: Prepared, ai_input: AiInput) -> None:
+        expected = prepared.model.cost_usd(ai_input.estimate_tokens, OUTPUT_GUESS_TOKENS) or 0.0
+        async with self._bench.store.writing() as session:
+            await do_reserve(
+                session,
+                self._run.workspace_id,
+                self._run.id,
+                name,
+                self._run.requested_by,
+                prepared.policy,
+                expected_usd=expected,
+                now=self._bench.clock.now(),
+            )
 
     async def _images(self, ai_input: AiInput) -> dict[str, bytes]:
         wanted = {image.sha256 for part in ai_input.parts for image in part.images}
@@ -267,6 +296,8 @@ class Answering:
             )
             await do_add_receipt(session, self._run.workspace_id, receipt, self._run.requested_by)
             await do_blank_erased_parts(session, self._run.workspace_id, receipt.id)
+            if prepared.policy.has_budget:
+                await do_release(session, self._run.workspace_id, self._run.id, step=name)
             shown = message if whole else None
             if repair is None:
                 await do_end_step(

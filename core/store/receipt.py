@@ -1,15 +1,13 @@
 """Receipts, and the answers they belong to: both are stored in one transaction, keyed by (run, step)."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.errors import FailureKind, Refusal
+from core.domain.errors import FailureKind
 from core.domain.ids import MessageId, PersonId, ReceiptId, RunId, ThreadId, WorkspaceId
-from core.domain.policy import Policy
 from core.domain.receipt import (
     AiInput,
     CapApplied,
@@ -231,39 +229,3 @@ def _to_part(row: ReceiptPartRow) -> InputPart:
         message_id=MessageId(row.message_id) if row.message_id else None,
         images=tuple(InputImage(**image) for image in row.images),
     )
-
-
-async def spent_usd(
-    session: AsyncSession, workspace_id: WorkspaceId, since: datetime, *, person_id: PersonId | None = None
-) -> float:
-    """Known cost of all calls of a workspace, or of those one person asked for, since a moment."""
-    query = select(func.coalesce(func.sum(ReceiptRow.cost_usd), 0.0)).where(
-        ReceiptRow.workspace_id == workspace_id, ReceiptRow.created_at >= since
-    )
-    if person_id is not None:
-        query = query.where(ReceiptRow.person_id == person_id)
-    return float(await session.scalar(query) or 0.0)
-
-
-async def check_budget(
-    session: AsyncSession,
-    workspace_id: WorkspaceId,
-    person_id: PersonId,
-    policy: Policy,
-    *,
-    expected_usd: float,
-    now: datetime,
-) -> None:
-    """Return when so much more may be spent this month; raise Refusal with the numbers otherwise (spec §14)."""
-    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    for code, budget, person in (
-        ("budget_person", policy.budget_person_usd_month, person_id),
-        ("budget_workspace", policy.budget_workspace_usd_month, None),
-    ):
-        if budget is None:
-            continue
-        spent = await spent_usd(session, workspace_id, month, person_id=person)
-        if spent + expected_usd > budget:
-            raise Refusal(
-                code, budget=round(budget, 2), spent=round(spent, 4), expected=round(expected_usd, 4)
-            )

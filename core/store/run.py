@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
+from core.store.budget import do_release
 from core.store.tables import RunRow
 
 OPEN = ("queued", "running")
@@ -89,7 +90,7 @@ async def do_mark(
     now: datetime,
     failure: Phrase | None = None,
 ) -> bool:
-    """Move a run on; a run that has ended stays as it ended. True when it changed."""
+    """Move a run on; a run that has ended stays as it ended and holds no money. True when it changed."""
     values: dict[str, object] = {"status": status}
     if status not in OPEN:
         values["finished_at"] = now
@@ -100,6 +101,8 @@ async def do_mark(
         .where(RunRow.workspace_id == workspace_id, RunRow.id == run_id, RunRow.status.in_(OPEN))
         .values(**values)
     )
+    if status not in OPEN:
+        await do_release(session, workspace_id, run_id)
     return bool(changed.rowcount)  # type: ignore[attr-defined]
 
 

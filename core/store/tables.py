@@ -502,6 +502,19 @@ class ReceiptPartRow(Row):
     __table_args__ = (Index(None, "message_id"),)
 
 
+class ReservationRow(Row):
+    """What a call that is under way is expected to cost; gone once its receipt is stored or its run has ended."""
+
+    __tablename__ = "reservation"
+    run_id: Mapped[str] = mapped_column(Id, ForeignKey("run.id"), primary_key=True)
+    step: Mapped[str] = mapped_column(String(60), primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    usd: Mapped[float]
+    created_at: Mapped[datetime]
+    __table_args__ = (Index(None, "workspace_id"),)
+
+
 class NoticeRow(Row):
     """A line of the product itself in a thread; no position, never part of an AI input."""
 
