@@ -388,8 +388,10 @@ async def _do_artifacts(
             artifact = await do_add_artifact(
                 session, adoption.workspace_id, parent.id, name=name, kind=kind, clock=services.clock
             )
-        if artifact is not None:
-            await do_copy_version(session, artifact, version, branch, clock=services.clock)
+        if artifact is None:
+            # Somebody saved this name in the parent since it was read.
+            raise Refusal("adopt_new_conflict", name=name)
+        await do_copy_version(session, artifact, version, branch, clock=services.clock)
 
 
 async def _do_close(

@@ -1,6 +1,7 @@
 """Artifacts: save an answer under a name, look at its versions, change a version by hand (spec §7)."""
 
 from dataclasses import dataclass
+from itertools import count
 
 from core import i18n
 from core.commands.services import Services, access_answer, access_thread
@@ -57,9 +58,8 @@ async def save_answer(
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
             return str(earlier["name"])
-        held = await list_artifacts(session, actor.workspace_id, thread.id)
-        name = wanted or i18n.text(thread.locale, "artifact.unnamed", number=len(held) + 1)
-        artifact = next((each for each, _ in held if name_key(each.name) == name_key(name)), None)
+        name = wanted or await _free_name(session, thread)
+        artifact = await find_artifact(session, actor.workspace_id, thread.id, name)
         if artifact is not None and not as_version:
             raise Refusal("artifact_name_taken", name=artifact.name)
         if artifact is None:
@@ -80,6 +80,13 @@ async def save_answer(
         await _do_record(session, services, actor, "save_artifact", artifact)
         await settle(session, actor.workspace_id, (event_key,), {"name": artifact.name})
         return artifact.name
+
+
+async def _free_name(session: Session, thread: Thread) -> str:
+    held = await list_artifacts(session, thread.workspace_id, thread.id)
+    taken = {name_key(artifact.name) for artifact, _ in held}
+    names = (i18n.text(thread.locale, "artifact.unnamed", number=n) for n in count(len(held) + 1))
+    return next(name for name in names if name_key(name) not in taken)
 
 
 async def _do_record(
@@ -118,7 +125,7 @@ async def edit_artifact(
         earlier = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if earlier is not None:
             return int(earlier["number"])
-        artifact = await find_artifact(session, actor.workspace_id, thread.id, name)
+        artifact = await find_artifact(session, actor.workspace_id, thread.id, name, lock=True)
         if artifact is None:
             raise Refusal("artifact_not_found", name=name)
         held = await versions(session, actor.workspace_id, artifact.id)

@@ -1,6 +1,7 @@
 """Artifacts: named results apart from the conversation, in versions (spec §7)."""
 
 import difflib
+import hashlib
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,6 +69,11 @@ def artifact_name(given: str) -> str:
 def name_key(name: str) -> str:
     """Names are the same in a thread when their keys are: letters of any case and width count alike."""
     return unicodedata.normalize("NFKC", name).casefold()
+
+
+def name_digest(name: str) -> str:
+    """SHA-256 of the name's key, as the database compares it: a key can be many times as long as its name."""
+    return hashlib.sha256(name_key(name).encode()).hexdigest()
 
 
 class Change(StrEnum):

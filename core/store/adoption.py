@@ -14,7 +14,7 @@ from core.domain.adoption import AdoptionStatus, Moment, OwnArtifact, ReviewDraf
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.thread import Conversation, Status, Thread
 from core.ports import Clock
-from core.store.artifact import copied_version, list_artifacts, versions
+from core.store.artifact import copied_version, list_artifacts, next_number, versions
 from core.store.message import do_lock
 from core.store.tables import (
     AdoptionReviewRow,
@@ -394,8 +394,7 @@ async def do_copy_version(
     session: AsyncSession, artifact: ArtifactRow, version: ArtifactVersionRow, source: Thread, *, clock: Clock
 ) -> None:
     """Add a branch's version as the next one of a parent's artifact, with its source."""
-    held = await versions(session, source.workspace_id, artifact.id)
-    number = (held[-1].number if held else 0) + 1
+    number = await next_number(session, artifact)
     session.add(
         copied_version(version, artifact, source.id, number=number, created_at=clock.now(), clock=clock)
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from core.domain.artifact import name_digest
 from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.message import Author
 from core.ports import Clock
@@ -26,15 +27,20 @@ class NewVersion:
 
 
 async def find_artifact(
-    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, name: str
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    thread_id: ThreadId,
+    name: str,
+    *,
+    lock: bool = False,
 ) -> ArtifactRow | None:
-    return await session.scalar(
-        select(ArtifactRow).where(
-            ArtifactRow.workspace_id == workspace_id,
-            ArtifactRow.thread_id == thread_id,
-            ArtifactRow.name == name,
-        )
+    """The artifact of this name in any case and width (`name_key`); with `lock` nobody else adds to it meanwhile."""
+    query = select(ArtifactRow).where(
+        ArtifactRow.workspace_id == workspace_id,
+        ArtifactRow.thread_id == thread_id,
+        ArtifactRow.name_key == name_digest(name),
     )
+    return await session.scalar(query.with_for_update() if lock else query)
 
 
 async def list_artifacts(
@@ -92,13 +98,14 @@ async def do_add_artifact(
     kind: str,
     clock: Clock,
 ) -> ArtifactRow | None:
-    """A new artifact without versions; None when the thread has one of that name."""
+    """A new artifact without versions; None when the thread has one of that name, in any case and width."""
     added = await session.execute(
         insert_or_ignore(session, ArtifactRow).values(
             id=clock.new_id(),
             workspace_id=workspace_id,
             thread_id=thread_id,
             name=name,
+            name_key=name_digest(name),
             kind=kind,
             created_at=clock.now(),
         )
@@ -108,19 +115,24 @@ async def do_add_artifact(
     return await find_artifact(session, workspace_id, thread_id, name)
 
 
-async def do_add_version(
-    session: AsyncSession, artifact: ArtifactRow, new: NewVersion, *, clock: Clock
-) -> ArtifactVersionRow:
-    """The next version of an artifact. Two at once: the second waits for the row and gets the number after."""
+async def next_number(session: AsyncSession, artifact: ArtifactRow) -> int:
+    """The number of the version that comes next; until the transaction ends nobody else is given it."""
     await session.execute(select(ArtifactRow.id).where(ArtifactRow.id == artifact.id).with_for_update())
     last = await session.scalar(
         select(func.max(ArtifactVersionRow.number)).where(ArtifactVersionRow.artifact_id == artifact.id)
     )
+    return (last or 0) + 1
+
+
+async def do_add_version(
+    session: AsyncSession, artifact: ArtifactRow, new: NewVersion, *, clock: Clock
+) -> ArtifactVersionRow:
+    """The next version of an artifact. Two at once: the second waits for the row and gets the number after."""
     row = ArtifactVersionRow(
         id=clock.new_id(),
         workspace_id=artifact.workspace_id,
         artifact_id=artifact.id,
-        number=(last or 0) + 1,
+        number=await next_number(session, artifact),
         text=new.text,
         sha256=hashlib.sha256(new.text.encode()).hexdigest(),
         author_kind=new.author.kind.value,
@@ -161,11 +173,8 @@ async def do_save(
 
     A text that was saved from the same message before is not saved again.
     """
+    await do_add_artifact(session, workspace_id, thread_id, name=name, kind="text", clock=clock)
     artifact = await find_artifact(session, workspace_id, thread_id, name)
-    if artifact is None:
-        artifact = await do_add_artifact(
-            session, workspace_id, thread_id, name=name, kind="text", clock=clock
-        )
     if artifact is None:
         raise LookupError("an artifact that was just added")
     held = await versions(session, workspace_id, artifact.id)
@@ -195,6 +204,7 @@ async def do_copy_artifacts(
             workspace_id=workspace_id,
             thread_id=target,
             name=artifact.name,
+            name_key=artifact.name_key,
             kind=artifact.kind,
             created_at=artifact.created_at,
         )

@@ -258,9 +258,14 @@ class ArtifactRow(Row):
     workspace_id: Mapped[str] = _workspace()
     thread_id: Mapped[str] = mapped_column(Id, ForeignKey("thread.id"))
     name: Mapped[str] = mapped_column(String(120))
+    name_key: Mapped[str] = mapped_column(String(64))
+    """`name_digest` of the name: what makes a name unique in its thread."""
     kind: Mapped[str] = mapped_column(String(10))
     created_at: Mapped[datetime]
-    __table_args__ = (UniqueConstraint("thread_id", "name"),)
+    __table_args__ = (
+        UniqueConstraint("thread_id", "name"),
+        Index("uq_artifact_thread_id_name_key", "thread_id", "name_key", unique=True),
+    )
 
 
 class ArtifactVersionRow(Row):

@@ -54,6 +54,7 @@ WITHOUT_WORKSPACE = {
     "adoption.own_artifacts",
     "adoption.own_messages",
     "artifact.do_add_version",
+    "artifact.next_number",
     "carried.load_carried",
     "handover.do_add_handover",
     "message.entries_between",
