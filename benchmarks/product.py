@@ -131,6 +131,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         access={PLATFORM: audience},
         files=FileReader(),
         clock=clock,
+        feedback=metrics.count_feedback,
     )
     await migrate(store)
     await engine.start()

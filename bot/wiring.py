@@ -228,6 +228,7 @@ def _services(
         access=platforms.access,
         files=FileReader(),
         clock=clock,
+        feedback=metrics.count_feedback,
     )
     engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
     engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))

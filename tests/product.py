@@ -356,6 +356,7 @@ async def open_world(
         access={PLATFORM: doors},
         files=FileReader(),
         clock=clock,
+        feedback=metrics.count_feedback,
     )
     await migrate(store)
     await engine.start()

@@ -232,6 +232,7 @@ class Console:
             "delete": (forms.delete, None),
             "again": (forms.again, None),
             "keep": (forms.keep, None),
+            "feedback": (forms.feedback, None),
             "stop": (forms.stop, None),
             "compare_answers": (forms.compare_answers, None),
             "vote": (forms.vote, None),

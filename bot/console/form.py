@@ -25,6 +25,7 @@ from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.artifact import edit_artifact, save_answer
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join, reveal, vote
+from core.commands.feedback import give_feedback
 from core.commands.message import delete_message, edit_message
 from core.commands.opening import estimate_start, usual_setup
 from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
@@ -192,6 +193,13 @@ class Forms:
     async def keep(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         await keep_answer(self.services, visit.actor, form["ref"], event_key=event_key_of(form))
         return self._changed(thread_id)
+
+    async def feedback(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        """A thumb for an answer, or the same one taken back."""
+        kept = await give_feedback(
+            self.services, visit.actor, form["ref"], form["thumb"], event_key=event_key_of(form)
+        )
+        return self._done(visit, thread_id, f"feedback.{kept.value if kept else 'withdrawn'}")
 
     async def stop(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         await stop(self.services, visit.actor, run_id=form["ref"] or None, thread_id=thread_id)

@@ -18,6 +18,7 @@ from bot.console.progress import progress_of
 from bot.outline import outline
 from core import i18n
 from core.domain.codraft import ARTIFACT
+from core.domain.feedback import Thumb
 from core.domain.message import PRODUCT
 from core.domain.receipt import Usage
 from core.domain.thread import Mode
@@ -62,6 +63,8 @@ class Control:
     posts: bool
     dialog: str = "form"
     fields: tuple[tuple[str, str], ...] = ()
+    pressed: bool | None = None
+    """Whether it is pressed already; None for a button that does not stay pressed."""
 
 
 _SHEETS: Final[Mapping[ButtonAction, tuple[str, str]]] = {
@@ -108,6 +111,23 @@ def control(button: Button, thread_id: str, position: int | None, locale: str) -
     at = f"&at={position}" if position and action in _PLACED else ""
     dialog = "panel" if action is ButtonAction.SHOW_CHANGES else "form"
     return make(href=f"/t/{thread_id}/{path}?{field}={button.ref}{at}", posts=False, dialog=dialog)
+
+
+def thumbs(view: AnswerView, thread_id: str, locale: str) -> list[Control]:
+    """The two buttons with which the reader rates an answer."""
+    if not view.feedback_ref:
+        return []
+    return [
+        Control(
+            action=f"thumb_{thumb.value}",
+            label=i18n.text(locale, f"thumb.{thumb.value}"),
+            href=f"/t/{thread_id}/feedback",
+            posts=True,
+            fields=(("ref", view.feedback_ref), ("thumb", thumb.value)),
+            pressed=view.thumb is thumb,
+        )
+        for thumb in Thumb
+    ]
 
 
 def entry_id(view: ItemView) -> str:
@@ -260,7 +280,8 @@ class Renderer:
                 context["controls"] = self._controls(view, page, reader)
             case AnswerView():
                 name = "entry_answer.html"
-                context["controls"] = self._controls(view, page, reader)
+                rated = thumbs(view, page.thread_id, reader.locale)
+                context["controls"] = [*self._controls(view, page, reader), *rated]
                 context["state"] = view.state.value
                 context["by_model"] = view.model != PRODUCT
             case BranchHeaderView():

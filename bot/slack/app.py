@@ -23,6 +23,7 @@ from bot.slack.bots import Bot, Bots
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls, Json
 from bot.slack.desk import Desk
+from bot.slack.feedback import FEEDBACK_TITLE, pressed
 from bot.slack.form import INPUT_FILE, THREAD_FIELD, About, View, about, note
 from bot.slack.intake import Intake
 from bot.slack.markdown import one_line
@@ -30,6 +31,7 @@ from bot.slack.modals import Modals
 from bot.slack.offered import COMMANDS, FORMS, SHORTCUTS, THREADS_SHORTCUT, TITLES
 from bot.slack.parse import (
     ACTION,
+    FEEDBACK_ACTION,
     ChannelChanged,
     Click,
     Deleted,
@@ -56,6 +58,7 @@ from bot.slack.start_form import WORKFLOW
 from core import i18n
 from core.commands.text import Word
 from core.domain.errors import PlatformFailure, PromptflowError, Refusal, StoreUnavailable
+from core.domain.feedback import Thumb
 from core.domain.view import ButtonAction
 
 log = logging.getLogger(__name__)
@@ -235,6 +238,9 @@ class SlackApp:
             if anew is not None:
                 await self._private.tell(bot, click.spot, anew)
             return
+        if click.action == FEEDBACK_ACTION:
+            await self._rate(bot, click)
+            return
         name = click.action.removeprefix(ACTION)
         if not click.action.startswith(ACTION) or name not in set(ButtonAction):
             log.info("a click on something that is no button of ours")
@@ -252,6 +258,17 @@ class SlackApp:
         told = await self._desk.press(caller, click.spot, action, click.value)
         if told:
             await self._private.say(bot, click.spot, told)
+
+    async def _rate(self, bot: Bot, click: Click) -> None:
+        """A thumb under an answer: up is noted, down also asks why."""
+        given, spot, desk = pressed(click.value), click.spot, self._desk.feedback
+        if given.thumb is Thumb.DOWN:
+            await self._modals.open(
+                bot, spot, FEEDBACK_TITLE, lambda caller: desk.give_and_ask(caller, given, key=spot.key)
+            )
+            return
+        caller = await self._callers.caller(bot, spot.user, channel=spot.channel)
+        await self._private.say(bot, spot, await desk.give(caller, given, key=spot.key))
 
     async def _click_in_view(self, bot: Bot, click: Click, view: Json) -> None:
         """A click inside a form of ours: another thread was chosen, or a file is asked for."""

@@ -81,6 +81,21 @@ def actions(block_id: str, elements: Iterable[Block]) -> dict[str, Any]:
     return {"type": "actions", "block_id": block_id, "elements": list(elements)}
 
 
+def thumbs(action: str, up: tuple[str, str], down: tuple[str, str]) -> dict[str, Any]:
+    """The two thumbs with which people rate what an agent wrote, each as label and value."""
+
+    def made(label: str, value: str) -> dict[str, Any]:
+        return {"text": plain_text(label, BUTTON), "value": value}
+
+    element = {
+        "type": "feedback_buttons",
+        "action_id": action,
+        "positive_button": made(*up),
+        "negative_button": made(*down),
+    }
+    return {"type": "context_actions", "block_id": "feedback", "elements": [element]}
+
+
 def option(label: str, value: str, description: str = "") -> dict[str, Any]:
     made: dict[str, Any] = {"text": plain_text(label, OPTION), "value": value[:VALUE]}
     if description:

@@ -12,6 +12,7 @@ from bot.carried import CARRIED_BUTTONS, CARRIED_WORDS
 from bot.slack.access import SlackAccess
 from bot.slack.block import actions, button, section
 from bot.slack.caller import Caller, place
+from bot.slack.feedback import FeedbackDesk
 from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import (
     END,
@@ -62,6 +63,7 @@ class Desk:
     ) -> None:
         self.starter = starter
         self.reviewer = reviewer
+        self.feedback = FeedbackDesk(services=services)
         self._services = services
         self._access = access
         self._files = files

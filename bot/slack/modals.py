@@ -12,6 +12,7 @@ from bot.slack.bots import Bot
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls
 from bot.slack.desk import Desk
+from bot.slack.feedback import FEEDBACK
 from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again
 from bot.slack.offered import SENT_FORMS
 from bot.slack.parse import Spot, Submission
@@ -95,6 +96,8 @@ class Modals:
             await self._desk.submit_other_model(caller, form)
         elif form.name == REVIEW:
             said = await self._desk.reviewer.submit_review(caller, form)
+        elif form.name == FEEDBACK:
+            said = await self._desk.feedback.submit(caller, form)
         elif form.name == SAVE:
             said = await self._desk.reviewer.submit_save(caller, form)
         return note(caller.locale, title=SENT_FORMS[form.name], sentence=said) if said else None

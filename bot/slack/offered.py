@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bot.slack.feedback import FEEDBACK, FEEDBACK_TITLE
 from bot.slack.form import BRANCH, OTHER
 from bot.slack.review import REVIEW, SAVE
 from bot.slack.start_form import START
@@ -35,6 +36,7 @@ SENT_FORMS: Final = {
     START: "slack_modes.title",
     REVIEW: "slack_modes.review_title",
     SAVE: "slack_modes.save_title",
+    FEEDBACK: FEEDBACK_TITLE,
 }
 """Forms that can be sent, and their titles."""
 

@@ -190,6 +190,9 @@ def _text(source: Json, name: str) -> str:
 ACTION: Final = "do."
 """What the ids of our buttons begin with; a `ButtonAction` follows."""
 
+FEEDBACK_ACTION: Final = f"{ACTION}feedback"
+"""Id of the thumbs under an answer; the value says which one, of which answer."""
+
 MORE: Final = "more."
 """What the ids of overflow menus begin with; the option says which button it stands for."""
 

@@ -11,11 +11,12 @@ from typing import Final, assert_never
 
 from bot.carried import IN_THE_CONSOLE
 from bot.outline import Outline, outline
-from bot.slack.block import Block, actions, button, context, link, markdown, option, section
+from bot.slack.block import Block, actions, button, context, link, markdown, option, section, thumbs
 from bot.slack.files import OutgoingFile
 from bot.slack.markdown import defuse, escape, one_line, settled, shorten, split, to_mrkdwn, units
-from bot.slack.parse import ACTION, MORE, SEPARATOR
+from bot.slack.parse import ACTION, FEEDBACK_ACTION, MORE, SEPARATOR
 from core import i18n
+from core.domain.feedback import Thumb
 from core.domain.ids import short_code
 from core.domain.message import Cut
 from core.domain.receipt import Usage
@@ -150,6 +151,8 @@ def _answer(view: AnswerView, around: Surroundings) -> Rendered:
     last += _trouble(view, around.locale)
     last.append(context(*_small_print(view, around.locale)))
     last += _buttons(view.buttons, around.locale)
+    if view.feedback_ref:
+        last.append(_thumbs(view.feedback_ref, around.locale))
     said = _said(pieces[-1]) if pieces else ""
     text = said or _failure(view, around.locale) or escape(view.model)
     messages.append(SlackMessage(blocks=tuple(last), text=text))
@@ -236,6 +239,13 @@ def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
         ]
         made.append({"type": "overflow", "action_id": f"{MORE}{at}", "options": menu})
     return [actions("answer", made)]
+
+
+def _thumbs(ref: str, locale: str) -> Block:
+    up, down = (
+        (i18n.text(locale, f"thumb.{thumb}"), f"{thumb}{SEPARATOR}{ref}") for thumb in (Thumb.UP, Thumb.DOWN)
+    )
+    return thumbs(FEEDBACK_ACTION, up, down)
 
 
 # --- branches and notices -------------------------------------------------------------------------------------------

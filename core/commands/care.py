@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from core.commands.services import Services, access_thread
 from core.domain.errors import Refusal
+from core.domain.feedback import Feedback
 from core.domain.ids import PersonId, WorkspaceId
 from core.domain.message import Entry
 from core.domain.policy import Action, Actor, Subject, authorise
@@ -15,6 +16,7 @@ from core.ports import Clock
 from core.store.audit import do_audit
 from core.store.database import Store
 from core.store.erasure import Erased, do_erase_person
+from core.store.feedback import feedback_in
 from core.store.message import entries_between
 from core.store.page import author_shown, hidden_name
 from core.store.thread import conversations, thread_anywhere
@@ -53,15 +55,17 @@ async def _exported(store: Store, thread: Thread, form: Format) -> ExportedFile:
             (line, await entries_between(session, line.id, 1, ALL))
             for line in await conversations(session, thread.workspace_id, thread.id)
         ]
+        given = await feedback_in(session, thread.workspace_id, thread.id)
+    document = _document(thread, lines, given)
     if form == "json":
-        text = json.dumps(_document(thread, lines), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
         return ExportedFile(name=f"thread-{thread.id}.json", media_type="application/json", text=text)
-    return ExportedFile(
-        name=f"thread-{thread.id}.md", media_type="text/markdown", text=_markdown(_document(thread, lines))
-    )
+    return ExportedFile(name=f"thread-{thread.id}.md", media_type="text/markdown", text=_markdown(document))
 
 
-def _document(thread: Thread, lines: list[tuple[Conversation, list[Entry]]]) -> dict[str, Any]:
+def _document(
+    thread: Thread, lines: list[tuple[Conversation, list[Entry]]], given: list[Feedback]
+) -> dict[str, Any]:
     conversations_json = [
         {
             "line": line.line,
@@ -84,6 +88,16 @@ def _document(thread: Thread, lines: list[tuple[Conversation, list[Entry]]]) -> 
         "branch_reason": thread.branch_reason,
         "created_at": thread.created_at.isoformat(),
         "conversations": conversations_json,
+        "feedback": [
+            {
+                "answer": one.message_id,
+                "person": one.person,
+                "thumb": one.thumb.value,
+                "comment": one.comment,
+                "updated_at": one.updated_at.isoformat(),
+            }
+            for one in given
+        ],
         "sha256": hashlib.sha256(content.encode()).hexdigest(),
     }
 
@@ -118,6 +132,12 @@ def _markdown(document: dict[str, Any]) -> str:
     for line in document["conversations"]:
         blocks.append(f"## {line['line']} ({line['model']})")
         blocks += [_markdown_message(message) for message in line["messages"]]
+    if document["feedback"]:
+        lines = [
+            f"- `{one['answer']}`: {one['thumb']}, {one['person']}{one['comment'] and ': ' + one['comment']}"
+            for one in document["feedback"]
+        ]
+        blocks += ["## feedback", "\n".join(lines)]
     return "\n\n".join(blocks) + "\n"
 
 

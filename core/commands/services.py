@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.errors import Refusal, StoreUnavailable
+from core.domain.feedback import Thumb
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, WorkspaceId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.thread import Thread
@@ -39,6 +40,8 @@ class Services:
     """Who can see which channel, by platform."""
     files: FileReader
     clock: Clock
+    feedback: Callable[[Thumb | None], None]
+    """Counts what people say of answers; None for what they take back."""
 
 
 async def can_see(services: Services, actor: Actor, platform: str, channel: str) -> bool:

@@ -1,6 +1,7 @@
 """Looking at threads: the tree, one thread, its name."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 from core.ai_input.handover import Words
 from core.ai_input.material import Material
@@ -27,6 +28,7 @@ from core.store.adoption_page import load_adoption_card
 from core.store.audit import do_audit, notices
 from core.store.carried import load_carried
 from core.store.database import Session
+from core.store.feedback import thumbs_of
 from core.store.message import entry_at
 from core.store.page import hidden_name, load_branch_header, read_stretch, to_notice_view
 from core.store.thread import chain, conversations, do_rename, list_threads, thread_channels
@@ -108,6 +110,7 @@ async def show_thread(
         words = Words(material=Material.of(services.prompts), locale=thread.locale)
         carried = await load_carried(session, thread, words) if first_page else None
         cards = [] if before else await _adoption_cards(session, thread)
+        stretch = replace(stretch, items=await _with_thumbs(session, actor, stretch.items))
     parent = above[-2] if len(above) > 1 else None
     items = _with_notices(stretch.items, notes, header, first_page=first_page, next_page=next_page)
     return ThreadPage(
@@ -128,6 +131,18 @@ async def show_thread(
         can_rename=thread.owner_id == actor.person_id or actor.is_admin,
         targets=routes(thread.mode, services.policy(actor.workspace)),
         can_adopt=thread.parent_id is not None and thread.status is Status.ACTIVE,
+    )
+
+
+async def _with_thumbs(
+    session: Session, actor: Actor, items: tuple[MessageView | AnswerView, ...]
+) -> tuple[MessageView | AnswerView, ...]:
+    """The same with the reader's own feedback on the answers."""
+    answers = [item.message_id for item in items if isinstance(item, AnswerView) and item.message_id]
+    held = await thumbs_of(session, actor.workspace_id, actor.person_id, answers)
+    return tuple(
+        replace(item, thumb=held.get(item.message_id or "")) if isinstance(item, AnswerView) else item
+        for item in items
     )
 
 

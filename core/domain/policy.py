@@ -28,6 +28,7 @@ class Action(StrEnum):
     REVEAL = "reveal"
     REVIEW = "review"
     SAVE = "save"
+    GIVE_FEEDBACK = "give_feedback"
     PIN = "pin"
     HAND_OVER = "hand_over"
     REQUEST_ADOPTION = "request_adoption"

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.domain.adoption import AdoptionStatus, Choice, ReviewTexts
+from core.domain.feedback import Thumb
 from core.domain.handover import DeliveryState, Field, FieldDelivery
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
@@ -96,6 +97,10 @@ class AnswerView:
     """What people should know beside the text, such as a file that could not be read."""
     demo: bool = False
     buttons: tuple[Button, ...] = ()
+    feedback_ref: str = ""
+    """What `give_feedback` is told to rate this answer; empty where there is nothing to rate."""
+    thumb: Thumb | None = None
+    """The reader's own feedback, where the view was made for one reader."""
     created_at: datetime | None = None
 
 

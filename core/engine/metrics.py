@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from core.domain.feedback import Thumb
 from core.domain.view import DeliveryView
 
 WAIT_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300)
@@ -15,6 +16,12 @@ class EngineMetrics:
             "promptflow_handover_fields",
             "Fields of handovers by what the recorded AI input held of them",
             ["state"],
+            registry=registry,
+        )
+        self.feedback = Counter(
+            "promptflow_feedback",
+            "What people said of answers: up, down, or withdrawn",
+            ["thumb"],
             registry=registry,
         )
         self.started = Counter(
@@ -47,3 +54,7 @@ class EngineMetrics:
         for model in view.models:
             for one in model.fields:
                 self.deliveries.labels(one.state.value).inc()
+
+    def count_feedback(self, thumb: Thumb | None) -> None:
+        """Count what a person said of an answer; None for what they took back."""
+        self.feedback.labels(thumb.value if thumb else "withdrawn").inc()

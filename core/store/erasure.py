@@ -15,6 +15,7 @@ from core.store.carried_erasure import ERASED_NAME, IN_BULK, blanked_setup, do_b
 from core.store.tables import (
     ArtifactVersionRow,
     AttachmentRow,
+    FeedbackRow,
     FileRow,
     MessageRow,
     NoticeRow,
@@ -69,6 +70,12 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         update(ArtifactVersionRow)
         .where(ArtifactVersionRow.workspace_id == workspace_id, ArtifactVersionRow.author_id == person_id)
         .values(text="", reason="", author_name=ERASED_NAME)
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(FeedbackRow)
+        .where(FeedbackRow.workspace_id == workspace_id, FeedbackRow.person_id == person_id)
+        .values(comment="")
         .execution_options(**IN_BULK)
     )
     await do_blank_carried(session, workspace_id, person_id, texts)

@@ -83,8 +83,7 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
     run, message, receipt = card.run, card.message, card.receipt
     if state in (AnswerState.QUEUED, AnswerState.WRITING):
         return (Button(action=ButtonAction.STOP, ref=run.id),)
-    # An inherited answer names the branch too: what is done with it is done there, and the parent stays as it is.
-    prefix = f"{thread.id}/" if run.thread_id != thread.id else ""
+    prefix = _prefix(thread, run)
     answer = message.id if message else None
     result = prefix + answer if answer else None
     is_chat, is_compare = run.kind == Mode.CHAT.value, run.kind == Mode.COMPARE.value
@@ -104,6 +103,11 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
         ButtonAction.SHOW_INPUT: receipt.id if receipt else None,
     }
     return tuple(Button(action=action, ref=ref) for action, ref in offers.items() if ref)
+
+
+def _prefix(thread: Thread, run: Run) -> str:
+    """An inherited answer names the branch too: what is done with it is done there, and the parent stays as it is."""
+    return f"{thread.id}/" if run.thread_id != thread.id else ""
 
 
 def _again_ref(card: "Card") -> str:
@@ -167,6 +171,7 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
         notices=unread_files(card.request.attachments) if card.request else (),
         demo=model.startswith("demo"),
         buttons=answer_buttons(thread, card, state, kept=kept),
+        feedback_ref=_prefix(thread, run) + message.id if message and message.text else "",
         created_at=message.created_at if message else run.created_at,
     )
 

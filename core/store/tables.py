@@ -520,6 +520,22 @@ class ReservationRow(Row):
     __table_args__ = (Index(None, "workspace_id"),)
 
 
+class FeedbackRow(Row):
+    """What one person holds of one answer; a change of mind takes the row's place."""
+
+    __tablename__ = "feedback"
+    message_id: Mapped[str] = mapped_column(Id, ForeignKey("message.id"), primary_key=True)
+    person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"), primary_key=True)
+    workspace_id: Mapped[str] = _workspace()
+    thumb: Mapped[str] = mapped_column(String(10))
+    comment: Mapped[str] = mapped_column(Text)
+    updated_at: Mapped[datetime]
+    __table_args__ = (
+        CheckConstraint("thumb IN ('up', 'down')", name="thumb"),
+        Index(None, "person_id"),
+    )
+
+
 class NoticeRow(Row):
     """A line of the product itself in a thread; no position, never part of an AI input."""
 

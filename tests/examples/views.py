@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from core.domain.feedback import Thumb
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
 from core.domain.receipt import Usage
@@ -168,6 +169,8 @@ ANSWERS: Final[dict[str, AnswerView]] = {
         omitted=14,
         notices=(Phrase(key="notice.file_not_read", fields={"name": "sketch.heic"}),),
         buttons=finished_buttons(12),
+        feedback_ref=message_id(12),
+        thumb=Thumb.UP,
         created_at=START + timedelta(minutes=12),
     ),
     "answer_replaced": AnswerView(

@@ -113,6 +113,23 @@ def _actions(block: dict[str, Any]) -> Found:
         yield from _element(element)
 
 
+def _context_actions(block: dict[str, Any]) -> Found:
+    elements = block.get("elements") or []
+    if not 1 <= len(elements) <= 5:
+        yield f"{len(elements)} elements; 1 to 5"
+    for element in elements:
+        if element.get("type") != "feedback_buttons" or not element.get("action_id"):
+            yield f"unknown element {element.get('type')}"
+            continue
+        if set(element) - {"type", "action_id", "positive_button", "negative_button"}:
+            yield "unknown keys of feedback buttons"
+        for name in ("positive_button", "negative_button"):
+            made = element.get(name) or {}
+            yield from _plain(made.get("text"), 75, name)
+            if not made.get("value") or units(made["value"]) > 2_000:
+                yield "value missing or too long"
+
+
 def _markdown(block: dict[str, Any]) -> Found:
     if not block.get("text"):
         yield "no text"
@@ -130,6 +147,7 @@ BLOCKS: dict[str, Callable[[dict[str, Any]], Found]] = {
     "header": lambda block: _plain(block.get("text"), 150, "text"),
     "context": _context,
     "actions": _actions,
+    "context_actions": _context_actions,
     "markdown": _markdown,
     "input": _input,
 }

@@ -180,6 +180,35 @@ class SlackServer(SlackApi):
         }
         return await self.deliver("interactive", body)
 
+    async def rate(self, channel: str, ts: str, thumb: str, *, user: str = "UALICE") -> Delivery:
+        """Press a thumb (`positive` or `negative`) under a message."""
+        message = self.channels[channel].messages[ts]
+        (block,) = (b for b in message["blocks"] if b["type"] == "context_actions")
+        (element,) = block["elements"]
+        body = {
+            **self._interactive("block_actions", user),
+            "channel": {"id": channel},
+            "container": {
+                "type": "message",
+                "message_ts": ts,
+                "channel_id": channel,
+                "thread_ts": message.get("thread_ts", ts),
+            },
+            "message": message,
+            "response_url": self.answer_address(),
+            "actions": [
+                {
+                    "type": "feedback_buttons",
+                    "action_id": element["action_id"],
+                    "block_id": block["block_id"],
+                    "text": element[f"{thumb}_button"]["text"],
+                    "value": element[f"{thumb}_button"]["value"],
+                    "action_ts": self.ts(),
+                }
+            ],
+        }
+        return await self.deliver("interactive", body)
+
     async def click_in_view(self, view_id: str, action: str, value: str, *, user: str = "UALICE") -> Delivery:
         body = {
             **self._interactive("block_actions", user),

@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError, NoResultFound
 import core.store
 from core.domain.adoption import AdoptionStatus, ReviewDraft, ReviewTexts
 from core.domain.errors import FailureKind, Refusal
+from core.domain.feedback import Thumb
 from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
 from core.domain.pin import Pin, PinKind
 from core.domain.policy import Policy
@@ -25,6 +26,7 @@ from core.store.artifact import NewVersion, do_save
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Store
+from core.store.feedback import do_give_feedback
 from core.store.handover import Handover, do_add_handover
 from core.store.high_water import do_raise_high_water
 from core.store.installation import Sealed, do_install
@@ -161,6 +163,9 @@ async def victim(store: Store) -> Victim:
         )
         version = await do_save(session, workspace_id, thread.id, name="secret name", new=new, clock=clock)
         await do_add_message(session, workspace_id, spare)
+        await do_give_feedback(
+            session, workspace_id, ground.person_id, message.id, Thumb.DOWN, comment="secret", now=clock.now()
+        )
         row = await find_message(session, workspace_id, spare.id)
     carried = await carry(store, ground)
     later = clock.now() + timedelta(days=1)
@@ -227,11 +232,13 @@ async def victim(store: Store) -> Victim:
             "texts": ["secret words"],
             "title": "forged",
             "turns": [replace(step, step="mended", receipt_id=receipt.id)],
+            "thumb": Thumb.UP,
             "until": later,
             "version_id": version.id,
             "visibility": "public",
             # The same name means something else to these.
             "artifact.do_copy_artifacts.source": thread.id,
+            "comment": "forged",
             "claim.find_settled.key": "event-1",
             "message.do_append.message_id": spare.id,
             "budget.check_budget.now": clock.now(),

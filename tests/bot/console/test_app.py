@@ -307,7 +307,7 @@ async def test_a_form_sent_twice_is_done_once(ground: Ground) -> None:
     thread = answers[0][1]["location"].removeprefix("/t/")
     page = await visitor.answered(thread, 1)
     assert len(page.all("li", data_state="done")) == 1
-    again = page.one("input", name="ref")
+    again = page.all("input", name="ref")[0]
     retry = {"ref": again.attributes["value"], "event_key": await visitor.key()}
     first, second = [await visitor.script(f"/t/{thread}/again", retry) for _ in range(2)]
     assert first[0] == second[0] == 200
@@ -541,3 +541,22 @@ async def test_assets_are_kept_by_version(ground: Ground) -> None:
             assert response.headers["Cache-Control"] == "no-cache"
         async with visitor.session.get(f"{visitor.base}/static/../app.py") as response:
             assert response.status == 404
+
+
+async def test_a_thumb_is_kept_shown_as_pressed_and_taken_back(ground: Ground) -> None:
+    visitor = ground.visitor
+    thread = await visitor.start_thread("Hello")
+    page = await visitor.answered(thread, 1)
+    assert len([one for one in page.all("form") if one.attributes["action"].endswith("/feedback")]) == 2
+    ref = page.all("input", name="ref")[-1].attributes["value"]
+    for shown in (["true", "false"], ["false", "false"]):
+        sent = {"ref": ref, "thumb": "up", "event_key": await visitor.key()}
+        await visitor.post(f"/t/{thread}/feedback", sent)
+        page = await visitor.answered(thread, 1)
+        marks = {one.text: one.attributes.get("aria-pressed") for one in page.all("button")}
+        pressed = [marks[name] for name in ("Good answer", "Poor answer")]
+        assert pressed == shown
+    forged = {"ref": ref, "thumb": "sideways", "event_key": await visitor.key()}
+    status, _, page = await visitor.post(f"/t/{thread}/feedback", forged)
+    assert status == 422
+    assert "no such feedback" in page.text

@@ -228,8 +228,11 @@ def test_a_finished_answer_offers_its_buttons_with_ids_of_rows(renderer: Rendere
     assert links["Show AI input"] == f"/receipts/{receipt_id(12)}"
     assert links["Branch from here"].endswith("&at=4")
     assert links["Other model ▸"].startswith(f"/t/{thread_id(1)}/other?ref=")
-    assert page.one("form").attributes["action"] == f"/t/{thread_id(1)}/again"
-    assert page.one("button", class_="action").text == "Retry"
+    thread = f"/t/{thread_id(1)}"
+    paths = [one.attributes["action"] for one in page.all("form")]
+    assert paths == [f"{thread}/again", f"{thread}/feedback", f"{thread}/feedback"]
+    buttons = {one.text: one.attributes.get("aria-pressed") for one in page.all("button", class_="action")}
+    assert buttons == {"Retry": None, "Good answer": "true", "Poor answer": "false"}
     assert "1,840 tokens in, 312 out · $0.0042" in page.text
     assert "not sent to the model: 14" in page.text
 
@@ -240,7 +243,7 @@ def test_every_form_of_an_entry_carries_a_key_of_its_own(renderer: Renderer) -> 
         for view in (ANSWERS["answer_done"], ANSWERS["answer_failed"], ANSWERS["answer_done"])
         for one in entry(renderer, view).all("input", name="event_key")
     ]
-    assert len(keys) == len(set(keys)) == 3
+    assert len(keys) == len(set(keys)) == 7
 
 
 def test_an_answer_that_is_not_kept_is_folded_and_can_be_kept(renderer: Renderer) -> None:
