@@ -100,7 +100,9 @@ async def show_thread(
     async with services.store.reading() as session:
         above = await chain(session, thread)
         lines = await conversations(session, thread.workspace_id, thread.id)
-        stretch = await read_stretch(session, thread, lines, actor, before=before, limit=PAGE_ENTRIES)
+        stretch = await read_stretch(
+            session, thread, lines, actor, before=before, limit=PAGE_ENTRIES, workflows=services.workflows
+        )
         notes = [to_notice_view(row) for row in await notices(session, thread.workspace_id, thread.id)]
         next_page = await entry_at(session, lines[0].id, before) if before else None
         header = (

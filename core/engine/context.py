@@ -335,7 +335,9 @@ class Context:
     async def _answer_view(self, step: str) -> AnswerView:
         async def read() -> AnswerView:
             async with self._bench.store.reading() as session:
-                view = await load_answer_view(session, self._run.workspace_id, self._run.id, step)
+                view = await load_answer_view(
+                    session, self._run.workspace_id, self._run.id, step, workflows=self._bench.workflows
+                )
             if view is None:
                 raise LookupError(f"run {self._run.id} is not in the store")
             return view

@@ -19,6 +19,7 @@ from core.ai_input.workflow import (
     build_in_step,
     build_step_review,
 )
+from core.domain.artifact import artifact_name
 from core.domain.codraft import revise_step
 from core.domain.compare import SUMMARY
 from core.domain.debate import SYNTHESIS
@@ -264,11 +265,16 @@ class InStep:
         return self.run.least_output_tokens(models)
 
     async def newest_version(self, name: str) -> Draft | None:
-        return await self.run.newest_version(self.step.id)
+        return await self.run.newest_version(self._artifact)
 
     async def save_version(self, step: str, name: str, body: str, *, answer: Answer, reason: str) -> Draft:
         kept = inner_step(self.step.id, step)
-        return await self.run.save_version(kept, self.step.id, body, answer=answer, reason=reason)
+        return await self.run.save_version(kept, self._artifact, body, answer=answer, reason=reason)
+
+    @property
+    def _artifact(self) -> str:
+        """What people find the text under that the step writes."""
+        return artifact_name(self.step.title.in_locale(self.locale))
 
     async def reviewers(self, count: int) -> tuple[str, ...]:
         return await self.run.reviewers(count)

@@ -22,8 +22,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from core.domain import compare, debate
+from core.domain.artifact import artifact_name, name_key
 from core.domain.codraft import LEAST_PASSES, MOST_PASSES
-from core.domain.errors import ConfigurationError, ConfigurationErrors
+from core.domain.errors import ConfigurationError, ConfigurationErrors, Refusal
 from core.domain.review import MOST_ANSWERS, MOST_REVIEWERS
 from core.domain.workflow import (
     FOLLOW_UP,
@@ -234,7 +235,25 @@ class _Reading:
         given = {key: self.number(table, key, limits, what) for key, limits in numbers.items()}
         if kind is StepKind.REVIEW:
             self.check_review(table, what, uses, before)
+        if kind is StepKind.DRAFT:
+            self.check_draft(table, what, title, before)
         return _step(kind, given, step_id, title, instruction, uses)
+
+    def check_draft(
+        self, table: Mapping[str, Node], what: str, title: Label, before: Mapping[str, WorkflowStep]
+    ) -> None:
+        """The title becomes the name of an artifact, in the thread's language."""
+        taken = [each.title for each in before.values() if isinstance(each, DraftStep)]
+        for locale in ("en", "ja"):
+            name = title.in_locale(locale)
+            if any(name_key(name) == name_key(each.in_locale(locale)) for each in taken):
+                self.problem(table["title"].line, f"title of {what} is that of an earlier draft")
+                return
+            try:
+                artifact_name(name)
+            except Refusal:
+                self.problem(table["title"].line, f"title of {what} cannot be the name of an artifact")
+                return
 
     def kind(self, node: Node) -> StepKind | None:
         value = node.value.get("kind") if isinstance(node.value, Mapping) else None

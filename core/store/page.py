@@ -26,6 +26,7 @@ from core.domain.view import (
     Phrase,
     Quote,
 )
+from core.domain.workflow import Workflow
 from core.i18n import text
 from core.modes.labels import label_of
 from core.store.message import (
@@ -141,8 +142,8 @@ class Card:
     request: Message | None = None
 
 
-def to_answer_view(thread: Thread, card: Card) -> AnswerView:
-    """The card of one answer from its rows."""
+def to_answer_view(thread: Thread, card: Card, workflows: Mapping[str, Workflow]) -> AnswerView:
+    """The card of one answer from its rows; `workflows` are the ones there are, by name."""
     run, turn, message, receipt = card.run, card.turn, card.message, card.receipt
     state = _state(run, turn)
     aside = turn is not None and turn.line is None
@@ -157,7 +158,7 @@ def to_answer_view(thread: Thread, card: Card) -> AnswerView:
         model=hidden or model,
         state=state,
         text=message.text if message else "",
-        label=label_of(run.kind, thread.setup, turn.step) if turn else None,
+        label=label_of(thread, run.kind, turn.step, workflows) if turn else None,
         message_id=message.id if message else None,
         position=card.position,
         answers_id=run.request_id,
@@ -210,7 +211,12 @@ def _state(run: Run, turn: Step | None) -> AnswerState:
 
 
 async def load_answer_view(
-    session: AsyncSession, workspace_id: WorkspaceId, run_id: str, step: str
+    session: AsyncSession,
+    workspace_id: WorkspaceId,
+    run_id: str,
+    step: str,
+    *,
+    workflows: Mapping[str, Workflow],
 ) -> AnswerView | None:
     """The card of one turn of a run as the store has it now."""
     run = await find_run(session, workspace_id, run_id)
@@ -241,6 +247,7 @@ async def load_answer_view(
             position=position,
             request=request,
         ),
+        workflows,
     )
 
 
@@ -252,6 +259,7 @@ async def read_stretch(
     *,
     before: int | None,
     limit: int,
+    workflows: Mapping[str, Workflow],
 ) -> Stretch:
     """The last `limit` entries of the main line before position `before` (or the end), each message with its answers.
 
@@ -274,10 +282,10 @@ async def read_stretch(
         root = roots[entry.message.id]
         if not entry.message.is_answer:
             items.append(_message_view(thread, entry, reader, edited=root != entry.message.id))
-            items += [to_answer_view(thread, card) for card in answers[root]]
+            items += [to_answer_view(thread, card, workflows) for card in answers[root]]
         elif entry.message.answers_id not in requests:
             alone = [c for c in answers[entry.message.answers_id or ""] if c.position == entry.position]
-            items += [to_answer_view(thread, card) for card in alone[:1]]
+            items += [to_answer_view(thread, card, workflows) for card in alone[:1]]
     return Stretch(items=tuple(items), earlier=first - 1 if entries else 0)
 
 

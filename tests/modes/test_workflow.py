@@ -1,13 +1,18 @@
 """Workflow (Beta): results flow on, a run that was cut short goes on at its step, and branches go on as well."""
 
 import asyncio
+from dataclasses import replace
+
+import pytest
 
 from core.commands.answer import stop
+from core.commands.artifact import list_saved
 from core.commands.branch import BranchRequest, branch
+from core.commands.thread import show_thread
 from core.domain.errors import FailureKind
 from core.domain.policy import Policy
 from core.domain.thread import Mode
-from core.domain.view import AnswerState, Phrase
+from core.domain.view import AnswerState, AnswerView, Phrase
 from core.i18n import phrase
 from tests.modes.look import begun, by_step, sent_to, started, step_of, steps
 from tests.product import WORKSPACE, World
@@ -27,6 +32,61 @@ async def test_every_card_says_beta(world: World) -> None:
         assert isinstance(answer.label, Phrase)
         assert "Beta" in phrase("en", answer.label)
         assert "β" in phrase("ja", answer.label)
+
+
+@pytest.mark.parametrize(
+    ("locale", "labels", "artifact"),
+    [
+        (
+            "en",
+            [
+                "Workflow (Beta), Options",
+                "Workflow (Beta), Debate · Round 1 of 4: problem framing",
+                "Workflow (Beta), Debate · Round 2 of 4: position of A",
+                "Workflow (Beta), Memo · Pass 1: revision",
+                "Workflow (Beta), Check · Cross Review, reviewer 1",
+                "Workflow (Beta), question to the result",
+            ],
+            "Memo",
+        ),
+        (
+            "ja",
+            [
+                "ワークフロー(β)、選択肢",
+                "ワークフロー(β)、会議・ラウンド 1/4: 論点整理",
+                "ワークフロー(β)、会議・ラウンド 2/4: A の立場",
+                "ワークフロー(β)、メモ・1回目: 改稿",
+                "ワークフロー(β)、点検・クロスレビュー、レビュアー1",
+                "ワークフロー(β)、結果への質問",
+            ],
+            "メモ",
+        ),
+    ],
+)
+async def test_steps_are_called_by_their_titles_in_the_language_of_the_thread(
+    world: World, locale: str, labels: list[str], artifact: str
+) -> None:
+    aki = await world.person(locale=locale)
+    thread = await started(world, aki, Mode.WORKFLOW, "Which supplier?", **DECIDE)
+    await world.say(aki, "And the risks?", thread)
+    on_page = [phrase(locale, a.label) for a in await world.answers(aki, thread) if a.label]
+    posted = [
+        phrase(locale, view.label)
+        for view in world.poster.posts.values()
+        if isinstance(view, AnswerView) and view.label
+    ]
+    assert [label for label in on_page if label in labels] == labels
+    assert set(posted) == set(on_page)
+    assert [item.name for item in await list_saved(world.services, aki, thread)] == [artifact]
+
+
+async def test_a_step_that_its_file_lost_is_called_by_its_id(world: World) -> None:
+    aki = await world.person()
+    thread = await started(world, aki, Mode.WORKFLOW, "Polish this", **POLISH)
+    services = replace(world.services, workflows={})
+    page = await show_thread(services, aki, thread)
+    labels = [phrase("en", i.label) for i in page.items if isinstance(i, AnswerView) and i.label]
+    assert labels[0] == "Workflow (Beta), diagnosis"
 
 
 async def test_a_failing_step_ends_the_run_and_the_next_message_goes_on_there(world: World) -> None:

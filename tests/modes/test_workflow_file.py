@@ -113,6 +113,8 @@ def test_a_right_file_becomes_typed_steps() -> None:
         ("title: {en: Flow, ja: 流れ}", "title: Flow", 2, "title must be a table"),
         ("{en: Flow, ja", "{en: '⟦person: boss⟧', ja", 2, "one short line without"),
         ("  firstRequest: {", "  question: {", 5, "unknown input: question; inputs are summary"),
+        ("{en: Memo, ja", "{en: 'Memo/2', ja", 28, "title of step memo cannot be the name of an artifact"),
+        ("ja: メモ}", "ja: 'メモ?'}", 28, "title of step memo cannot be the name of an artifact"),
         ("required: yes", "required: perhaps", 5, "must be yes or no"),
         ("required: yes", "optional: no", 5, "unknown key: optional"),
         ("name: flow\n", "", 1, "the file lacks name"),
@@ -123,6 +125,14 @@ def test_a_right_file_becomes_typed_steps() -> None:
 def test_a_wrong_file_is_refused_with_line_and_reason(old: str, new: str, line: int, reason: str) -> None:
     found = changed(old, new)
     assert any(place == line and reason in why for place, why in found), found
+
+
+def test_two_drafts_of_one_title_are_refused_since_they_would_be_one_artifact() -> None:
+    again = FILE.partition("  - id: memo")[2].partition("  - id: check")[0]
+    for title in ("title: {en: MEMO, ja: 別}", "title: {en: Other, ja: メモ}"):
+        second = ("  - id: again" + again).replace("title: {en: Memo, ja: メモ}", title)
+        (problem,) = problems(FILE + second)
+        assert problem == (40, "title of step again is that of an earlier draft")
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,7 @@ async def victim(store: Store) -> Victim:
             "thumb": Thumb.UP,
             "until": later,
             "version_id": version.id,
+            "workflows": {},
             "visibility": "public",
             # The same name means something else to these.
             "artifact.do_copy_artifacts.source": thread.id,

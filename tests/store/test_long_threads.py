@@ -76,7 +76,7 @@ async def show(session: Session, ground: Ground, conversed: Conversed) -> None:
         locale="en",
     )
     stretch = await read_stretch(
-        session, conversed.thread, [conversed.conversation], reader, before=None, limit=20
+        session, conversed.thread, [conversed.conversation], reader, before=None, limit=20, workflows={}
     )
     assert stretch.earlier == len(conversed.message_ids) - 20
 

@@ -154,7 +154,9 @@ async def test_a_page_costs_the_same_in_a_thread_of_any_length(ground: Ground) -
         new, _ = await branch(ground, count, parent=thread)
         with watched(ground.store) as traffic:
             async with ground.store.reading() as session:
-                stretch = await read_stretch(session, thread, [line], ground.reader, before=None, limit=50)
+                stretch = await read_stretch(
+                    session, thread, [line], ground.reader, before=None, limit=50, workflows={}
+                )
                 header = await load_branch_header(session, new)
         assert len(stretch.items) == 50
         assert stretch.earlier == count - 50
@@ -183,7 +185,7 @@ async def stretch_before(ground: Ground, before: int) -> tuple[list[str], int]:
     await ground.fill(5)
     async with ground.store.reading() as session:
         found = await read_stretch(
-            session, ground.thread, [ground.line], ground.reader, before=before, limit=2
+            session, ground.thread, [ground.line], ground.reader, before=before, limit=2, workflows={}
         )
     return [item.text for item in found.items], found.earlier
 

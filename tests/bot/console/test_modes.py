@@ -20,7 +20,7 @@ LABELS = {
     "compare": [],
     "debate": ["Round 1 of 4: problem framing", "Round 2 of 4: position of A", "Round 2 of 4: position of B"],
     "codraft": ["Draft", "Pass 1: critique", "Pass 1: revision"],
-    "workflow": ["Workflow (Beta), step "],
+    "workflow": ["Workflow (Beta), "],
 }
 
 
