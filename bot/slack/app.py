@@ -29,6 +29,7 @@ from bot.slack.intake import Intake
 from bot.slack.markdown import one_line
 from bot.slack.modals import Modals
 from bot.slack.offered import COMMANDS, FORMS, SHORTCUTS, THREADS_SHORTCUT, TITLES
+from bot.slack.page import sentence
 from bot.slack.parse import (
     ACTION,
     FEEDBACK_ACTION,
@@ -53,6 +54,7 @@ from bot.slack.parse import (
     workspace_of,
 )
 from bot.slack.private import Private, explain
+from bot.slack.review import REVIEW_PICK, REVIEW_START
 from bot.slack.start import MODES, START_ACTION
 from bot.slack.start_form import WORKFLOW
 from core import i18n
@@ -238,6 +240,11 @@ class SlackApp:
             if anew is not None:
                 await self._private.tell(bot, click.spot, anew)
             return
+        if click.action == REVIEW_START:
+            caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
+            said = await self._desk.reviewer.begin(caller, click.value)
+            await self._private.say(bot, click.spot, said)
+            return
         if click.action == FEEDBACK_ACTION:
             await self._rate(bot, click)
             return
@@ -257,7 +264,8 @@ class SlackApp:
         caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
         told = await self._desk.press(caller, click.spot, action, click.value)
         if told:
-            await self._private.say(bot, click.spot, told)
+            message = sentence(told) if isinstance(told, str) else told
+            await self._private.tell(bot, click.spot, message)
 
     async def _rate(self, bot: Bot, click: Click) -> None:
         """A thumb under an answer: up is noted, down also asks why."""
@@ -276,6 +284,10 @@ class SlackApp:
         if click.action == THREAD_FIELD:
             subject = about(str(view.get("private_metadata") or ""))
             chosen = About(thread=click.value, channel=subject.channel)
+            if view.get("callback_id") == REVIEW_PICK:
+                picked = await self._desk.reviewer.picked(caller, chosen)
+                await self._modals.show(bot, str(view["id"]), picked)
+                return
             await self._modals.show(bot, str(view["id"]), await self._desk.pick_branch(caller, chosen))
         elif click.action == WORKFLOW:
             filled = {**click.state, WORKFLOW: click.value}
@@ -332,6 +344,14 @@ class SlackApp:
                 slash.spot,
                 FORMS[ButtonAction.BRANCH],
                 lambda caller: self._desk.fill_branch_command(caller, slash.spot, slash.text),
+            )
+            return
+        if word is Word.REVIEW:
+            await self._modals.open(
+                bot,
+                slash.spot,
+                TITLES[ButtonAction.REVIEW],
+                lambda caller: self._desk.fill_review_command(caller, slash.spot, slash.text),
             )
             return
         caller = await self._callers.caller(bot, slash.spot.user, channel=slash.spot.channel)

@@ -35,7 +35,7 @@ from bot.slack.page import help_message, home_view, models_message, sentence, th
 from bot.slack.parse import ACTION, Spot, Submission
 from bot.slack.people import PLATFORM
 from bot.slack.render import SlackMessage
-from bot.slack.review import Reviewer
+from bot.slack.review import Reviewer, Wish
 from bot.slack.start import Starter
 from bot.slack.words import Pointed, permalink
 from core import i18n
@@ -110,8 +110,7 @@ class Desk:
             await rename(self._services, caller.actor, thread_id, command.rest)
             return sentence(i18n.text(t, "slack.renamed", title=" ".join(command.rest.split())))
         if command.word is Word.REVIEW:
-            said = await self.reviewer.review_last(caller, thread_id, command.rest, key=spot.key)
-            return sentence(said)
+            return await self.reviewer.offer_last(caller, thread_id, command.rest, key=spot.key)
         if command.word is Word.SAVE:
             return sentence(await self.reviewer.save_last(caller, thread_id, command.rest, key=spot.key))
         if command.word is Word.ARTIFACTS:
@@ -150,8 +149,10 @@ class Desk:
 
     # --- buttons -----------------------------------------------------------------------------------------------------
 
-    async def press(self, caller: Caller, spot: Spot, action: ButtonAction, ref: str) -> str | None:
-        """Carry out a button that needs no form; a sentence for the person where nothing else shows the result."""
+    async def press(
+        self, caller: Caller, spot: Spot, action: ButtonAction, ref: str
+    ) -> SlackMessage | str | None:
+        """Carry out a button that needs no form; what the person is told where nothing else shows the result."""
         match action:
             case ButtonAction.RETRY:
                 await self._again(caller, await self._thread_of(caller, spot), ref, model=None, key=spot.key)
@@ -172,7 +173,7 @@ class Desk:
                 await reveal(self._services, caller.actor, ref, event_key=spot.key)
                 return None
             case ButtonAction.REVIEW:
-                return await self.reviewer.review(caller, (ref,), key=spot.key)
+                return await self.reviewer.offer(caller, Wish(answers=(ref,)), key=spot.key)
             case ButtonAction.SAVE:
                 return await self.reviewer.save(caller, ref, key=spot.key)
             case _ if action in CARRIED_BUTTONS:
@@ -265,13 +266,28 @@ class Desk:
 
     async def pick_branch(self, caller: Caller, subject: About) -> View:
         """The form that picks a thread of the channel and a message of it; only threads that the person can see."""
+        threads = await self._threads_here(caller, subject.channel)
+        page = await show_thread(self._services, caller.actor, subject.thread) if subject.thread else None
+        return branch_picker(caller.locale, subject, threads, page)
+
+    async def _threads_here(self, caller: Caller, channel: str) -> list[ThreadItem]:
+        """The threads of a channel that the person can see, all that they can see where it has none. Raises Refusal."""
         channels = await list_channels(self._services, caller.actor, PLATFORM)
-        here = [c for c in channels if c.external_id == subject.channel] or list(channels)
+        here = [c for c in channels if c.external_id == channel] or list(channels)
         threads = [one for channel in here for one in _flat(channel.threads) if one.place.thread]
         if not threads:
             raise Refusal("thread_not_found")
-        page = await show_thread(self._services, caller.actor, subject.thread) if subject.thread else None
-        return branch_picker(caller.locale, subject, threads, page)
+        return threads
+
+    async def fill_review_command(self, caller: Caller, spot: Spot, text: str) -> View:
+        """The form of `/review`: for a copied link the answers beside it, otherwise a thread to choose."""
+        pointed = permalink(text.strip())
+        if pointed is None:
+            threads = await self._threads_here(caller, spot.channel)
+            return await self.reviewer.pick(caller, spot.channel, threads)
+        found = await message_at(self._services, caller.actor, pointed.channel, pointed.message)
+        subject = About(thread=found.thread_id, ref=found.ref, channel=pointed.channel)
+        return await self.reviewer.review_form(caller, subject)
 
     async def submit_branch(self, caller: Caller, form: Submission) -> None:
         subject = about(form.metadata)

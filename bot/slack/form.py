@@ -137,7 +137,7 @@ def branch_picker(locale: str, about: About, threads: Sequence[ThreadItem], page
     """A form that first asks for a thread, then for a message of it."""
     menu = select(
         THREAD_FIELD,
-        [option(_title(one), one.thread_id) for one in threads[:OPTIONS]],
+        [option(thread_title(one), one.thread_id) for one in threads[:OPTIONS]],
         placeholder=i18n.text(locale, "slack.branch_thread_choose"),
         chosen=about.thread,
     )
@@ -183,7 +183,7 @@ def _naming(locale: str) -> list[dict[str, Any]]:
     ]
 
 
-def _title(item: ThreadItem) -> str:
+def thread_title(item: ThreadItem) -> str:
     return f"{'› ' * item.depth}{item.title or item.branch_name or item.thread_id}"
 
 

@@ -90,12 +90,12 @@ class Modals:
         said = ""
         if form.name == START:
             return await self._desk.starter.submit(caller, form)
+        if form.name == REVIEW:
+            return await self._desk.reviewer.submit_review(caller, form)
         if form.name == BRANCH:
             await self._desk.submit_branch(caller, form)
         elif form.name == OTHER:
             await self._desk.submit_other_model(caller, form)
-        elif form.name == REVIEW:
-            said = await self._desk.reviewer.submit_review(caller, form)
         elif form.name == FEEDBACK:
             said = await self._desk.feedback.submit(caller, form)
         elif form.name == SAVE:

@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "/codraft": Word.CODRAFT,
     "/workflow": Word.WORKFLOW,
     "/branch": Word.BRANCH,
+    "/review": Word.REVIEW,
     "/threads": Word.THREADS,
     "/models": Word.MODELS,
     "/usage": Word.USAGE,

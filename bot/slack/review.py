@@ -1,11 +1,15 @@
 """Cross Review and artifacts of a thread: their forms, and what comes of them."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.slack.block import (
+    OPTIONS,
     Block,
+    actions,
+    button,
     checkbox,
     context,
     divider,
@@ -19,26 +23,46 @@ from bot.slack.block import (
     text_input,
 )
 from bot.slack.caller import Caller
-from bot.slack.form import About, View, about
+from bot.slack.form import THREAD_FIELD, About, View, about, note, thread_title
 from bot.slack.markdown import escape, one_line
-from bot.slack.parse import LISTED, Submission
+from bot.slack.page import sentence
+from bot.slack.parse import ACTION, LISTED, Submission
 from bot.slack.render import SlackMessage
+from bot.slack.start_form import digest, estimate_shown
 from core import i18n
 from core.commands.artifact import Shown, list_saved, save_answer, show_artifact
-from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
+from core.commands.review import (
+    DEFAULT_REVIEWERS,
+    REVIEWABLE,
+    ReviewRequest,
+    cross_review,
+    estimate_review,
+)
 from core.commands.services import Services
 from core.commands.thread import last_answer, show_thread
 from core.domain.artifact import NAME_CHARS
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.review import FOCUS_CHARS, MOST_ANSWERS, MOST_REVIEWERS
-from core.domain.view import AnswerView, ButtonAction, ThreadPage, VersionItem
+from core.domain.view import (
+    AnswerView,
+    ButtonAction,
+    EstimateView,
+    ThreadItem,
+    ThreadPage,
+    VersionItem,
+)
 
 REVIEW: Final = "form.review"
+REVIEW_PICK: Final = "form.review_pick"
+REVIEW_START: Final = f"{ACTION}start_review"
 SAVE: Final = "form.save"
 ANSWERS_FIELD: Final = "answers"
 REVIEWERS_FIELD: Final = "reviewers"
 FOCUS_FIELD: Final = "focus"
+FOCUS_TYPED: Final = 1_000
+"""What to look at, where it has to fit into a button with all the answers."""
+
 NAME_FIELD: Final = "artifact"
 VERSION_FIELD: Final = "as_version"
 SHOWN_ARTIFACTS: Final = 20
@@ -52,6 +76,37 @@ MOST_SHOWN: Final = 5_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A Cross Review that a person is about to start."""
+
+    answers: tuple[str, ...]
+    reviewers: int = DEFAULT_REVIEWERS
+    focus: str = ""
+
+    @property
+    def request(self) -> ReviewRequest:
+        return ReviewRequest(answers=self.answers, reviewers=self.reviewers, focus=self.focus)
+
+    @property
+    def digest(self) -> str:
+        return digest(json.dumps([sorted(self.answers), self.reviewers, self.focus.strip()]))
+
+    def dump(self, key: str) -> str:
+        """As a button holds it; `key` names the one review that may come of it."""
+        whole = [key, *self.answers], self.reviewers, self.focus
+        return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+
+
+def wish_of(value: str) -> tuple[Wish, str]:
+    """What a Start stands for, and the key of the one review that may come of it. Raises Refusal."""
+    try:
+        (key, *answers), reviewers, focus = json.loads(value)
+        return Wish(answers=tuple(map(str, answers)), reviewers=int(reviewers), focus=str(focus)), str(key)
+    except (ValueError, TypeError):
+        raise Refusal("slack_form_old") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewer:
     """All methods raise Refusal, StoreUnavailable and PlatformFailure; nothing was changed then."""
 
@@ -59,60 +114,98 @@ class Reviewer:
 
     # --- Cross Review ------------------------------------------------------------------------------------------------
 
-    async def review(
-        self,
-        caller: Caller,
-        answers: Sequence[str],
-        *,
-        key: str,
-        reviewers: int = DEFAULT_REVIEWERS,
-        focus: str = "",
-    ) -> str:
+    async def start(self, caller: Caller, wish: Wish, *, key: str) -> str:
         """Start a Cross Review; the sentence that says who reviews."""
-        request = ReviewRequest(answers=tuple(answers), reviewers=reviewers, focus=focus)
-        started = await cross_review(self.services, caller.actor, request, event_key=key)
+        started = await cross_review(self.services, caller.actor, wish.request, event_key=key)
         said = _t(caller, "answer.review", reviewers=", ".join(started.reviewers))
         if len(started.reviewers) >= started.asked:
             return said
         fewer = _t(caller, "mode_notice.fewer_reviewers", had=len(started.reviewers), asked=started.asked)
         return f"{said} {fewer}"
 
-    async def review_last(self, caller: Caller, thread_id: ThreadId, rest: str, *, key: str) -> str:
+    async def offer(self, caller: Caller, wish: Wish, *, key: str) -> SlackMessage:
+        """What a Cross Review is expected to cost, and its Start; one that calls one model starts at once."""
+        view = await estimate_review(self.services, caller.actor, wish.request)
+        if view.calls <= 1:
+            return sentence(await self.start(caller, wish, key=key))
+        start = button(_t(caller, "slack_modes.start"), REVIEW_START, wish.dump(key), style="primary")
+        title = _t(caller, "slack_modes.estimate_title", mode=_t(caller, "slack_modes.review_title"))
+        return SlackMessage(blocks=(*_estimate(caller, view), actions("start", [start])), text=title)
+
+    async def offer_last(self, caller: Caller, thread_id: ThreadId, rest: str, *, key: str) -> SlackMessage:
         """`review`, `review 3`, `review 3 what to look at`: every answer to the thread's last question."""
         count, focus = (*rest.split(maxsplit=1), "", "")[:2]
+        if len(focus) > FOCUS_TYPED:
+            raise Refusal("slack_focus_long", had=len(focus), limit=FOCUS_TYPED)
         page = await show_thread(self.services, caller.actor, thread_id)
         answers = beside(page, last_reviewable(page))
-        return await self.review(
-            caller,
-            [_ref(one, ButtonAction.REVIEW) for one in answers],
-            key=key,
+        wish = Wish(
+            answers=tuple(_ref(one, ButtonAction.REVIEW) for one in answers),
             reviewers=int(count) if count else DEFAULT_REVIEWERS,
             focus=focus,
         )
+        return await self.offer(caller, wish, key=key)
 
-    async def review_form(self, caller: Caller, subject: About) -> View:
-        """Which answers, how many reviewers, and what to look at; the answers to the same question are chosen."""
+    async def begin(self, caller: Caller, value: str) -> str:
+        """Start what an estimate was shown for; once, however often its Start is pressed."""
+        wish, key = wish_of(value)
+        return await self.start(caller, wish, key=key)
+
+    # --- its form ----------------------------------------------------------------------------------------------------
+
+    async def pick(self, caller: Caller, channel: str, threads: Sequence[ThreadItem]) -> View:
+        """Which thread of the channel to review; its answers are asked for next."""
+        fitting = [one for one in threads if one.mode in REVIEWABLE]
+        if not fitting:
+            raise Refusal("slack_no_review_thread", allowed=", ".join(mode.value for mode in REVIEWABLE))
+        options = [option(thread_title(one), one.thread_id) for one in fitting[:OPTIONS]]
+        menu = select(THREAD_FIELD, options, placeholder=_t(caller, "slack.branch_thread_choose"))
+        return modal(
+            title=_t(caller, "slack_modes.review_title"),
+            callback=REVIEW_PICK,
+            blocks=[
+                section(escape(_t(caller, "slack_modes.review_means"))),
+                actions("pick", [menu]),
+            ],
+            close=_t(caller, "slack.cancel"),
+            metadata=About(channel=channel).dump(),
+        )
+
+    async def picked(self, caller: Caller, subject: About) -> View:
+        """The form for the answers to the last question of a thread that was picked."""
+        page = await show_thread(self.services, caller.actor, subject.thread)
+        return await self.review_form(caller, replace(subject, ref=last_reviewable(page).run_id))
+
+    async def review_form(
+        self, caller: Caller, subject: About, *, asked: Wish | None = None, view: EstimateView | None = None
+    ) -> View:
+        """Which answers, how many reviewers, and what to look at; the answers to the same question are chosen.
+
+        With `asked` as it was filled in, and with `view` the estimate for it above.
+        """
         page = await show_thread(self.services, caller.actor, subject.thread)
         answers = beside(page, _named(page, subject.ref))[:MOST_ANSWERS]
         options = [
             option(f"#{one.position or '–'} {one.model}: {one.text}", _ref(one, ButtonAction.REVIEW))
             for one in answers
         ]
+        asked = asked or Wish(answers=tuple(str(one["value"]) for one in options))
         menu = multi_select(
             ANSWERS_FIELD,
             options,
             placeholder=_t(caller, "slack_modes.review_answers"),
-            chosen=[str(one["value"]) for one in options],
+            chosen=asked.answers,
             most=MOST_ANSWERS,
         )
         counts = [option(str(number), str(number)) for number in range(1, MOST_REVIEWERS + 1)]
         label = _t(caller, "slack_modes.reviewers")
-        count = select(REVIEWERS_FIELD, counts, placeholder=label, chosen=str(DEFAULT_REVIEWERS))
+        count = select(REVIEWERS_FIELD, counts, placeholder=label, chosen=str(asked.reviewers))
+        means = section(escape(_t(caller, "slack_modes.review_means")))
         return modal(
             title=_t(caller, "slack_modes.review_title"),
             callback=REVIEW,
             blocks=[
-                section(escape(_t(caller, "slack_modes.review_means"))),
+                *([*_estimate(caller, view), divider()] if view else [means]),
                 field(ANSWERS_FIELD, _t(caller, "slack_modes.review_answers"), menu, optional=False),
                 field(
                     REVIEWERS_FIELD,
@@ -126,24 +219,30 @@ class Reviewer:
                     _t(caller, "slack_modes.focus"),
                     limit=FOCUS_CHARS,
                     optional=True,
+                    value=asked.focus,
                     lines=True,
                 ),
             ],
             close=_t(caller, "slack.cancel"),
-            submit=_t(caller, "slack_modes.review_submit"),
-            metadata=subject.dump(),
+            submit=_t(caller, "slack_modes.review_submit" if view else "slack_modes.to_estimate"),
+            metadata=_metadata(subject, asked.digest if view else ""),
         )
 
-    async def submit_review(self, caller: Caller, form: Submission) -> str:
-        _ = about(form.metadata)
+    async def submit_review(self, caller: Caller, form: Submission) -> View:
+        """The estimate where none was seen for exactly this and more than one model is called; otherwise it starts."""
+        subject = about(form.metadata)
         count = form.values.get(REVIEWERS_FIELD, "")
-        return await self.review(
-            caller,
-            [ref for ref in form.values.get(ANSWERS_FIELD, "").split(LISTED) if ref],
-            key=form.key,
+        asked = Wish(
+            answers=tuple(ref for ref in form.values.get(ANSWERS_FIELD, "").split(LISTED) if ref),
             reviewers=int(count) if count.isdecimal() else DEFAULT_REVIEWERS,
             focus=form.values.get(FOCUS_FIELD, ""),
         )
+        if _seen(form.metadata) != asked.digest:
+            view = await estimate_review(self.services, caller.actor, asked.request)
+            if view.calls > 1:
+                return await self.review_form(caller, subject, asked=asked, view=view)
+        said = await self.start(caller, asked, key=form.key)
+        return note(caller.locale, title="slack_modes.review_title", sentence=said)
 
     # --- artifacts ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +298,7 @@ class Reviewer:
             return _whole(caller, await show_artifact(self.services, caller.actor, thread_id, name))
         saved = await list_saved(self.services, caller.actor, thread_id)
         if not saved:
-            return _sentence(_t(caller, "slack_modes.artifacts_none"))
+            return sentence(_t(caller, "slack_modes.artifacts_none"))
         title = escape(_t(caller, "slack_modes.artifacts_title"))
         blocks: list[Block] = [section(f"*{title}*")]
         for one in saved[:SHOWN_ARTIFACTS]:
@@ -207,6 +306,20 @@ class Reviewer:
             blocks += [section(f"*{escape(one_line(one.name, 100))}*"), _versions(caller, shown.versions)]
         how = _t(caller, "slack_modes.artifacts_how", left=max(0, len(saved) - SHOWN_ARTIFACTS))
         return SlackMessage(blocks=(*blocks, context(escape(how))), text=title)
+
+
+def _estimate(caller: Caller, view: EstimateView) -> list[dict[str, Any]]:
+    models = _t(caller, "slack_modes.order_reviewers", models=", ".join(view.models))
+    return estimate_shown(caller.locale, _t(caller, "slack_modes.review_title"), models, view)
+
+
+def _metadata(subject: About, seen: str) -> str:
+    return json.dumps({**json.loads(subject.dump()), "d": seen})
+
+
+def _seen(metadata: str) -> str:
+    """Digest of what the estimate in a form was made for; empty where there was none."""
+    return str(json.loads(metadata).get("d", ""))
 
 
 def last_reviewable(page: ThreadPage) -> AnswerView:
@@ -273,11 +386,6 @@ def _whole(caller: Caller, shown: Shown) -> SlackMessage:
         cut = _t(caller, "slack_modes.artifact_cut", shown=MOST_SHOWN, chars=len(shown.text))
         blocks.append(context(escape(cut)))
     return SlackMessage(blocks=tuple(blocks), text=name)
-
-
-def _sentence(text: str) -> SlackMessage:
-    safe = escape(text)
-    return SlackMessage(blocks=(section(safe),), text=safe)
 
 
 def _t(caller: Caller, key: str, **fields: str | float) -> str:

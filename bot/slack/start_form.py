@@ -350,6 +350,11 @@ def estimate_blocks(
     locale: str, mode: Mode, setup: Mapping[str, Any], view: EstimateView
 ) -> list[dict[str, Any]]:
     """What a start is expected to cost, in what order, and what people should know before it."""
+    return estimate_shown(locale, _t(locale, mode.value), _order(locale, mode, setup), view)
+
+
+def estimate_shown(locale: str, name: str, order: str, view: EstimateView) -> list[dict[str, Any]]:
+    """The same for whatever `name` calls, with who takes part in `order`."""
     means = _t(
         locale,
         "estimate",
@@ -358,11 +363,10 @@ def estimate_blocks(
         output=f"{view.output_tokens:,}",
         cost=i18n.money(view.cost_usd),
     )
-    title = _t(locale, "estimate_title", mode=_t(locale, mode.value))
+    title = _t(locale, "estimate_title", mode=name)
     notes = [i18n.phrase(locale, note) for note in view.notes]
     if view.unpriced:
         notes.append(_t(locale, "unpriced", models=", ".join(view.unpriced)))
-    order = _order(locale, mode, setup)
     small = [*([order] if order else []), *notes, _t(locale, "nothing_yet")]
     return [
         section(f"*{escape(title)}*\n{escape(means)}"),

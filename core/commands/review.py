@@ -12,7 +12,7 @@ from core.domain.policy import Action, Actor
 from core.domain.review import FOCUS_CHARS, ReviewSetup, pick_reviewers
 from core.domain.setup import models_in
 from core.domain.thread import Mode, Thread
-from core.domain.view import EstimateView
+from core.domain.view import EstimateView, Phrase
 from core.modes.cross_review import KIND
 from core.store.budget import check_budget
 from core.store.claim import claim, settle
@@ -119,7 +119,16 @@ async def _expected(session: Session, services: Services, actor: Actor, setup: R
         output_tokens=OUTPUT_GUESS_TOKENS * calls,
         cost_usd=sum(price for price in prices.values() if price is not None),
         unpriced=tuple(alias for alias, price in prices.items() if price is None),
+        notes=_fewer(calls, setup.asked),
+        models=setup.reviewers,
     )
+
+
+def _fewer(had: int, asked: int) -> tuple[Phrase, ...]:
+    """What people should know where not so many models took no part."""
+    if had >= asked:
+        return ()
+    return (Phrase(key="mode_notice.fewer_reviewers", fields={"had": had, "asked": asked}),)
 
 
 async def _reviewers(

@@ -300,6 +300,8 @@ class EstimateView:
     unpriced: tuple[str, ...]
     """Models whose price is not known and which `cost_usd` leaves out."""
     notes: tuple[Phrase, ...] = ()
+    models: tuple[str, ...] = ()
+    """Who would be called, where the product picks them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.domain.policy import Policy
-from tests.bot.slack.test_start import calls_in, estimated, finished, opened, refused, roots
+from tests.bot.slack.test_start import calls_in, estimated, finished, opened, press_start, refused, roots
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
 from tests.platforms.slack_api import TEAM
 from tests.product import eventually
@@ -74,6 +74,99 @@ async def test_review_by_a_shortcut_asks_which_answers_and_what_to_look_at(slack
     assert "Reviewers at work" in texts_of(sent.response["view"])
     await reviewed(slack, 3)
     assert "mind the cost" in slack.model.sent()
+
+
+async def form_of_review(slack: SlackWorld, root: str) -> dict[str, Any]:
+    card = card_of(slack, root, "do.review")
+    await slack.server.shortcut("message_review", "C1", card["ts"])
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.review")
+    return slack.server.newest_view
+
+
+async def test_two_reviewers_are_estimated_in_the_form_and_start_once(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    view = await form_of_review(slack, root)
+    shown = await estimated(slack, view["id"], {"reviewers": "2", "focus": "mind the cost"})
+    assert "Calls to models: 2." in texts_of(shown)
+    assert "Reviewers: seer, small" in texts_of(shown)
+    assert len(slack.model.calls) == 2
+    changed = await estimated(slack, view["id"], {"reviewers": "2", "focus": "mind the time"})
+    assert "Calls to models: 2." in texts_of(changed)
+    assert len(slack.model.calls) == 2
+    started = await slack.server.submit(view["id"], {})
+    assert started.response is not None
+    assert "Reviewers at work" in texts_of(started.response["view"])
+    await reviewed(slack, 4)
+    assert "mind the time" in slack.model.sent()
+
+
+async def test_words_show_the_estimate_and_start_once_however_often_it_is_pressed(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    assert "Calls to models: 2." in await told(slack, "review 2 mind the cost", root)
+    assert len(slack.model.calls) == 2
+    await press_start(slack, slack.server.ephemerals[-1], times=3)
+    await eventually(lambda: len(slack.server.ephemerals) == 4)
+    assert all("Reviewers at work" in texts_of(one) for one in slack.server.ephemerals[1:])
+    await reviewed(slack, 4)
+    assert "mind the cost" in slack.model.sent()
+
+
+async def test_the_button_under_an_answer_shows_the_estimate_first(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    await press(slack, root, "review")
+    await eventually(lambda: slack.server.ephemerals)
+    assert "Start Cross Review?" in texts_of(slack.server.ephemerals[-1])
+    assert len(slack.model.calls) == 2
+    await press_start(slack, slack.server.ephemerals[-1])
+    await reviewed(slack, 4)
+
+
+async def test_a_start_that_was_forged_is_refused(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    await told(slack, "review 2", root)
+    offered = slack.server.ephemerals[-1]
+    (start,) = [e for b in offered["blocks"] for e in b.get("elements", ()) if "action_id" in e]
+    values = ("", "[]", '[["key"],2,""]', '[["key","unknown"],2,""]')
+    for value in values:
+        forged = {"blocks": [{"type": "actions", "elements": [{**start, "value": value}]}]}
+        await press_start(slack, forged)
+    await eventually(lambda: len(slack.server.ephemerals) + len(slack.server.answers) == 1 + len(values))
+    assert len(slack.model.calls) == 2
+
+
+async def test_a_focus_too_long_to_be_typed_names_the_form(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    assert "The form of Cross Review" in await told(slack, f"review 2 {'x' * 1_001}", root)
+    assert len(slack.model.calls) == 2
+
+
+async def test_the_command_picks_a_thread_and_then_its_answers(slack: SlackWorld) -> None:
+    await compared(slack)
+    await slack.ask("A chat has nothing to review")
+    view = await opened(slack, "/review", "")
+    assert view["callback_id"] == "form.review_pick"
+    (menu,) = [e for b in view["blocks"] for e in b.get("elements", ()) if e["type"] == "static_select"]
+    assert [one["text"]["text"] for one in menu["options"]] == ["Which database?"]
+    await slack.server.click_in_view(view["id"], "thread", menu["options"][0]["value"])
+    await eventually(lambda: slack.server.views[view["id"]]["callback_id"] == "form.review")
+    shown = await estimated(slack, view["id"], {"reviewers": "2"})
+    assert "Calls to models: 2." in texts_of(shown)
+    await slack.server.submit(view["id"], {})
+    await eventually(lambda: len(slack.model.calls) == 5)
+
+
+async def test_the_command_takes_a_link_to_an_answer(slack: SlackWorld) -> None:
+    root = await compared(slack)
+    card = card_of(slack, root, "do.review")
+    link = f"https://testers.slack.com/archives/C1/p{card['ts'].replace('.', '')}"
+    view = await opened(slack, "/review", link)
+    assert view["callback_id"] == "form.review"
+
+
+async def test_the_command_says_when_nothing_can_be_reviewed(slack: SlackWorld) -> None:
+    await slack.ask("Which database?")
+    assert "can be reviewed" in texts_of(await opened(slack, "/review", ""))
+    assert "no link to a Slack message" in texts_of(await opened(slack, "/review", "https://a.example/x"))
 
 
 async def test_a_chat_has_nothing_to_review(slack: SlackWorld) -> None:
