@@ -3,7 +3,7 @@
 major: callers or the role change. minor: instructions or examples are added, removed or turned around. patch: wording.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ from core.prompts.parse import SEMVER
 from core.prompts.placeholder import placeholders
 from core.prompts.schema import optional_fields, without_texts
 from core.prompts.version import PromptVersion
-from core.prompts.wording import denies_alike, likeness, lines, matcher, numbers, texts
+from core.prompts.wording import compared_parts, denies_alike, likeness, lines, matcher, numbers, texts
 
 LINE_LIKENESS = 0.6
 SYSTEM_LIKENESS = 0.5
@@ -62,14 +62,12 @@ def _reason(level: Level, code: str, **fields: str | int) -> Reason:
 
 def _interface(before: PromptVersion, after: PromptVersion) -> Iterator[Reason]:
     old, new = texts(before), texts(after)
-    for part in _told_by_text(old, new):
+    for part in compared_parts(old, new):
         had, has = placeholders(old.get(part, "")).keys(), placeholders(new.get(part, "")).keys()
         if had != has:
             names = ", ".join(sorted(had ^ has))
             yield _reason(Level.MAJOR, "placeholders", part=part, names=names)
-    old_inputs, new_inputs = before.parts.inputs, after.parts.inputs
-    shared = sorted(old_inputs.keys() & new_inputs.keys())
-    if names := ", ".join(name for name in shared if old_inputs[name].trust != new_inputs[name].trust):
+    if names := ", ".join(before.retrusted(after)):
         yield _reason(Level.MAJOR, "trust", names=names)
     old_names, new_names = before.parts.fragments.keys(), after.parts.fragments.keys()
     if names := ", ".join(sorted(old_names ^ new_names)):
@@ -107,14 +105,8 @@ def _role(before: PromptVersion, after: PromptVersion) -> Iterator[Reason]:
 
 def _instructions(before: PromptVersion, after: PromptVersion) -> Iterator[Reason]:
     old, new = texts(before), texts(after)
-    for part in _told_by_text(old, new):
+    for part in compared_parts(old, new):
         yield from _text(part, old.get(part, ""), new.get(part, ""))
-
-
-def _told_by_text(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Parts whose texts are compared; a fragment that came or went is told by its name alone."""
-    both = old.keys() & new.keys()
-    return sorted(part for part in old.keys() | new.keys() if part in both or "(" not in part)
 
 
 def _text(part: str, old: str, new: str) -> Iterator[Reason]:

@@ -35,6 +35,7 @@ MAX_FILE_BYTES = 200_000
 
 _PROMPT_NAME = re.compile(rf"{NAME}(\.{NAME})*")
 SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
+_CONFLICT = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -76,6 +77,11 @@ class _Reading:
         text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         if not text.strip():
             self.problem(name, "is empty")
+        if marks := _CONFLICT.search(text):
+            line = text.count("\n", 0, marks.start()) + 1
+            self.problem(
+                name, "holds marks of a conflict: keep one of the two texts and take the marks out", line
+            )
         return unicodedata.normalize("NFC", text)
 
     def tree(self, name: str) -> Node | None:

@@ -89,3 +89,8 @@ class PromptVersion:
     def ref(self) -> PromptRef:
         """What a receipt keeps of it."""
         return PromptRef(name=self.name, version=self.version, sha256=self.sha256)
+
+    def retrusted(self, other: "PromptVersion") -> list[str]:
+        """Inputs that both declare, with another trust; sorted."""
+        mine, theirs = self.parts.inputs, other.parts.inputs
+        return sorted(name for name in mine.keys() & theirs.keys() if mine[name].trust != theirs[name].trust)

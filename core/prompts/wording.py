@@ -6,6 +6,7 @@ seeing a change.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 
 from core.prompts.version import PromptVersion
@@ -56,6 +57,12 @@ def texts(version: PromptVersion) -> dict[str, str]:
         **{f"fragments.yaml ({name})": parts.fragments[name] for name in sorted(parts.fragments)},
     }
     return {name: text for name, text in named.items() if text}
+
+
+def compared_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Names in two results of `texts` to compare; a fragment that came or went is told by its name alone."""
+    both = old.keys() & new.keys()
+    return sorted(part for part in old.keys() | new.keys() if part in both or "(" not in part)
 
 
 def lines(text: str) -> list[str]:
