@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from bot.check import Check
 from bot.settings import LOOPBACK, Settings
 from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.view import Phrase
@@ -46,6 +47,8 @@ class Probes:
     """Raises ConfigurationError."""
     try_models: Callable[[Settings, Catalogue, Sequence[str]], AsyncIterator[ProbeResult]]
     """Asks each of these models one small question, in order."""
+    try_platforms: Callable[[Settings], AsyncIterator[Check]]
+    """Asks each platform whose tokens are set whether it takes them."""
 
 
 async def examine(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
@@ -62,6 +65,8 @@ async def examine(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
     yield await _port(LOOPBACK, settings.port, "PROMPTFLOW_PORT")
     if settings.public is not None:
         yield await _port(settings.public.host, settings.public.port, "PROMPTFLOW_PUBLIC_PORT")
+    async for check in probes.try_platforms(settings):
+        yield Finding(health=Health.GOOD if check.well else Health.PROBLEM, phrase=check.phrase)
     async for finding in _models(settings, probes):
         yield finding
 

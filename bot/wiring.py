@@ -16,6 +16,7 @@ from prometheus_client import (
 )
 from uuid6 import uuid7
 
+from bot.check import Check
 from bot.console.feed import Feed
 from bot.console.poster import ConsolePoster
 from bot.discord.app import Discord, DiscordAdapter
@@ -25,6 +26,7 @@ from bot.doctor import Probes
 from bot.settings import MIN_SECRET_KEY_CHARS, Settings
 from bot.slack.adapter import SlackAdapter, many_bots, one_bot
 from bot.slack.adapter import open_platform as open_slack
+from bot.slack.doctor import try_slack
 from bot.slack.installed import InstalledBots
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
@@ -37,6 +39,7 @@ from core.commands.upkeep import apply_retention, close_run_out_requests, pick_u
 from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
+from core.domain.view import Phrase
 from core.engine.bench import Bench
 from core.engine.engine import Engine
 from core.engine.execution import carry_out
@@ -385,4 +388,18 @@ async def try_models(
         await gateway.close()
 
 
-PROBES = Probes(ping=ping, catalogue=catalogue_of, try_models=try_models)
+async def try_platforms(settings: Settings) -> AsyncIterator[Check]:
+    """Ask Slack about the tokens that are set."""
+    slack = settings.slack
+    if not (slack.bot_token or slack.app_token or slack.client_id):
+        return
+    try:
+        check_slack(settings)
+    except ConfigurationError as error:
+        yield Check(well=False, phrase=Phrase(key="cli.doctor_slack_half", fields={"reason": str(error)}))
+    found = try_slack(api_url=slack.api_url, bot_token=slack.bot_token, app_token=slack.app_token)
+    async for check in found:
+        yield check
+
+
+PROBES = Probes(ping=ping, catalogue=catalogue_of, try_models=try_models, try_platforms=try_platforms)

@@ -95,11 +95,22 @@ class Calls:
         verb = "GET" if method in READS else "POST"
         return await self._answered(method, self.client(token).api_call(method, http_verb=verb, **body))
 
+    async def test(self, token: str) -> tuple[Json, frozenset[str]]:
+        """Who a token belongs to, and its scopes, none where Slack does not name them. Raises PlatformFailure."""
+        response = await self._response("auth.test", self.client(token).api_call("auth.test"))
+        headers = {str(name).lower(): str(value) for name, value in response.headers.items()}
+        granted = (one.strip() for one in headers.get("x-oauth-scopes", "").split(","))
+        return response.data, frozenset(one for one in granted if one)
+
     async def send_form(self, method: str, **fields: str) -> Json:
         """One call without a token, its fields in the body and so in no log of addresses. Raises PlatformFailure."""
         return await self._answered(method, self.client(None).api_call(method, data=fields))
 
     async def _answered(self, method: str, answering: Awaitable[Any]) -> Json:
+        answer: Json = (await self._response(method, answering)).data
+        return answer
+
+    async def _response(self, method: str, answering: Awaitable[Any]) -> Any:
         try:
             async with asyncio.timeout(CALL_S):
                 answer = await answering
@@ -110,7 +121,7 @@ class Calls:
             raise PlatformFailure(code, retryable=True) from None
         if not isinstance(answer.data, dict):
             raise PlatformFailure("unreadable", retryable=True)
-        return answer.data
+        return answer
 
     async def pages(self, bot: Bot, method: str, field: str, **args: Any) -> AsyncGenerator[Json]:
         """Every item of `field` over all pages, in the order in which Slack gives them."""

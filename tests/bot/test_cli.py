@@ -13,6 +13,7 @@ from core.domain.errors import Refusal, StoreUnavailable
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
 from core.store.erasure import Erased
+from tests.bot.test_doctor import no_platforms
 
 
 class FakeWork:
@@ -23,7 +24,9 @@ class FakeWork:
         self.failure: Exception | None = None
 
     def work(self) -> Work:
-        probes = Probes(ping=self.ping, catalogue=self.catalogue, try_models=self.try_models)
+        probes = Probes(
+            ping=self.ping, catalogue=self.catalogue, try_models=self.try_models, try_platforms=no_platforms
+        )
         return Work(
             serve=self.serve,
             migrate=self.migrate,

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bot import wiring
+from bot.check import Check
 from bot.doctor import Finding, Health, Probes, examine
 from bot.settings import Settings, load_settings
 from core.domain.errors import FailureKind
+from core.domain.view import Phrase
 from core.i18n import phrase
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
@@ -46,7 +50,13 @@ async def try_models(
         yield ProbeResult(alias=alias, ok=kind is None, kind=kind, seconds=1.25)
 
 
-PROBES = Probes(ping=ping, catalogue=catalogue, try_models=try_models)
+async def no_platforms(settings: Settings) -> AsyncIterator[Check]:
+    nothing: tuple[Check, ...] = ()
+    for check in nothing:
+        yield check
+
+
+PROBES = Probes(ping=ping, catalogue=catalogue, try_models=try_models, try_platforms=no_platforms)
 
 
 async def findings(folder: Path, probes: Probes = PROBES, **env: str) -> list[Finding]:
@@ -116,7 +126,7 @@ async def test_a_postgres_that_is_away_is_a_problem_and_its_password_is_not_show
 
 async def test_a_database_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.PROBE_DEADLINE_S", 0.05)
-    probes = Probes(ping=hang, catalogue=catalogue, try_models=try_models)
+    probes = replace(PROBES, ping=hang)
     found = await findings(tmp_path, probes, DATABASE_URL="postgresql://127.0.0.1/app")
     assert keys(found)[2] == "database_silent"
 
@@ -197,3 +207,22 @@ async def test_models_that_cannot_be_set_up_are_a_problem_with_their_place(
     said = await problems(tmp_path)
     assert len(said) == 1
     assert said[0].startswith(f"The models cannot be set up: {tmp_path}/promptflow.toml:{line}: ")
+
+
+async def test_what_a_platform_says_of_its_tokens_is_found(tmp_path: Path) -> None:
+    async def half_well(settings: Settings) -> AsyncIterator[Check]:
+        yield Check(well=True, phrase=Phrase(key="cli.doctor_slack_sockets"))
+        yield Check(well=False, phrase=Phrase(key="cli.doctor_slack_away", fields={"reason": "unreachable"}))
+
+    probes = replace(PROBES, try_platforms=half_well)
+    assert "slack_sockets" in keys(await findings(tmp_path, probes))
+    (problem,) = await problems(tmp_path, probes)
+    assert "unreachable" in problem
+
+
+async def test_slack_that_is_half_set_up_is_a_problem_before_it_is_asked(tmp_path: Path) -> None:
+    probes = replace(PROBES, try_platforms=wiring.try_platforms)
+    assert [one for one in keys(await findings(tmp_path, probes)) if one.startswith("slack")] == []
+    (problem,) = await problems(tmp_path, probes, SLACK_CLIENT_ID="1.2")
+    assert "SLACK_CLIENT_ID" in problem
+    assert "SLACK_APP_TOKEN" in problem

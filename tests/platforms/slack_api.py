@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
+from bot.slack.scopes import SCOPES
 from tests.platforms.slack_blocks import message_problems, units, view_problems
 
 TEAM, APP, BOT_USER, BOT_ID = "T1", "A1", "UBOT", "B1"
@@ -85,6 +86,8 @@ class SlackApi:
             )
         }
         self.scopes = {"files:read"}
+        self.granted = set(SCOPES)
+        """What answers say that the token may do."""
         self.ephemerals: list[Json] = []
         self.answers: list[Json] = []
         self.views: dict[str, Json] = {}
@@ -195,7 +198,8 @@ class SlackApi:
             return web.json_response({"ok": False, "error": refused.code, **refused.more})
         if fault is not None and fault.kind == "landed":
             return web.Response(status=503, text="upstream", content_type="text/html")
-        return web.json_response({"ok": True, **answer})
+        headers = {"X-OAuth-Scopes": ",".join(sorted(self.granted))} if self.granted else {}
+        return web.json_response({"ok": True, **answer}, headers=headers)
 
     def _check_token(self, request: web.Request, method: str, args: Json) -> None:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
