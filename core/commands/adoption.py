@@ -11,6 +11,7 @@ from core.domain.adoption import (
     Conflict,
     Decided,
     ReviewDraft,
+    ReviewForm,
     ReviewTexts,
     authorise_decision,
     authorise_withdrawal,
@@ -42,6 +43,7 @@ from core.store.adoption import (
     do_append_messages,
     do_close,
     do_copy_version,
+    do_keep_form,
     find_adoption,
     find_review,
     own_artifacts,
@@ -71,6 +73,8 @@ class AdoptionReview:
     conflicts: tuple[Conflict, ...]
     draft: ReviewDraft | None = None
     """Where the texts begin; None while a model drafts them."""
+    form: ReviewForm | None = None
+    """The request as far as a person has filled it in; it begins with the draft's texts. None before the draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +131,28 @@ async def begin_review(services: Services, actor: Actor, branch_id: str, *, even
 
 async def show_review(services: Services, actor: Actor, review_id: str) -> AdoptionReview:
     """The review with what a request would cover at this moment. Raises Refusal."""
+    branch_id, draft, form = await _review(services, actor, Action.READ, review_id)
+    if form is None and draft is not None:
+        form = ReviewForm(texts=draft.texts.to_json())
+    return replace(await review_adoption(services, actor, branch_id), draft=draft, form=form)
+
+
+async def edit_review(services: Services, actor: Actor, review_id: str, form: ReviewForm) -> None:
+    """Keep what a person has in the form so far; it is checked when the request is made. Raises Refusal."""
+    await _review(services, actor, Action.REQUEST_ADOPTION, review_id)
+    async with services.store.writing() as session:
+        await do_keep_form(session, actor.workspace_id, review_id, form)
+
+
+async def _review(
+    services: Services, actor: Actor, action: Action, review_id: str
+) -> tuple[ThreadId, ReviewDraft | None, ReviewForm | None]:
     async with services.store.reading() as session:
         found = await find_review(session, actor.workspace_id, review_id)
     if found is None:
         raise Refusal("adopt_review_not_found")
-    branch_id, draft = found
-    await access_thread(services, actor, Action.READ, branch_id, unknown="adopt_review_not_found")
-    return replace(await review_adoption(services, actor, branch_id), draft=draft)
+    await access_thread(services, actor, action, found[0], unknown="adopt_review_not_found")
+    return found
 
 
 async def review_adoption(services: Services, actor: Actor, branch_id: str) -> AdoptionReview:

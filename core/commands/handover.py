@@ -8,6 +8,7 @@ from core.ai_input.material import Material
 from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, check_opening, say
 from core.commands.services import Services, access_thread, do_begin_run, enqueue, stands_in, thread_now
+from core.domain.drafting import TargetForm
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
 from core.domain.ids import ConversationId, MessageId, ThreadId
@@ -24,6 +25,7 @@ from core.store.handover import (
     Handover,
     do_add_handover,
     do_edit_fields,
+    do_edit_form,
     do_send,
     find_handover,
     handovers_of,
@@ -145,6 +147,14 @@ async def edit_handover(
     read = HandoverFields.from_json(fields)
     async with services.store.writing() as session:
         if not await do_edit_fields(session, actor.workspace_id, handover.id, read.to_json()):
+            raise _closed(handover)
+
+
+async def keep_target_form(services: Services, actor: Actor, handover_id: str, form: TargetForm) -> None:
+    """Keep how a person wants the target to begin so far; it is checked when it is sent. Raises Refusal."""
+    handover = await show_handover(services, actor, handover_id)
+    async with services.store.writing() as session:
+        if not await do_edit_form(session, actor.workspace_id, handover.id, form.to_json()):
             raise _closed(handover)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -139,6 +139,25 @@ class ReviewDraft:
             "contradictions": list(self.contradictions),
             "by_model": self.by_model,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewForm:
+    """A request as far as a person has filled it in; what is allowed is checked when it is made."""
+
+    texts: Json
+    """`about`, `concluded`, `next_steps`, `sources`."""
+    reason: str = ""
+    choices: Json = field(default_factory=dict)
+    """`choice` and `new_name` by the branch's artifact id."""
+
+    def to_json(self) -> Json:
+        return {"texts": self.texts, "reason": self.reason, "choices": self.choices}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "ReviewForm":
+        """What `to_json` wrote."""
+        return cls(texts=raw["texts"], reason=raw["reason"], choices=raw["choices"])
 
 
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")

@@ -1,15 +1,15 @@
 """The draft of a handover: what a model, or failing that a plain extract, puts into the form for a person to edit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from core.domain.handover import PINNED, HandoverFields, missing_pins, same, with_pins
+from core.domain.handover import FIELD_CHARS, PINNED, HandoverFields, missing_pins, same, with_pins
 from core.domain.pin import Pin
 from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEM_CHARS, ITEMS, PriorCap
 from core.domain.receipt import CapApplied
-from core.domain.setup import Json
+from core.domain.setup import Fields, Json
 from core.domain.thread import Mode
 from core.domain.view import Phrase
 
@@ -57,6 +57,31 @@ class HandoverDraft:
             repaired=raw["repaired"],
             missed=tuple(raw["missed"]),
             caps=tuple(CapApplied(**cap) for cap in raw["caps"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetForm:
+    """How the target is to begin, as far as a person has filled it in; what is allowed is checked when it is sent."""
+
+    start: str = ""
+    """The next question, topic or task."""
+    model: str = ""
+    setup: Json = field(default_factory=dict)
+    """As the target's mode takes it; what is not given is as usual."""
+
+    def to_json(self) -> Json:
+        return {"start": self.start, "model": self.model, "setup": self.setup}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, object]) -> "TargetForm":
+        """Raises Refusal for an unknown name or a wrong type."""
+        fields = Fields(raw)
+        fields.only("start", "model", "setup")
+        return cls(
+            start=fields.text("start", limit=FIELD_CHARS),
+            model=fields.text("model", limit=FIELD_CHARS),
+            setup=dict(fields.table("setup").raw) if "setup" in raw else {},
         )
 
 

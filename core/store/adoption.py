@@ -10,7 +10,15 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from core.domain.adoption import AdoptionStatus, Moment, OwnArtifact, ReviewDraft, content_sha256, merged
+from core.domain.adoption import (
+    AdoptionStatus,
+    Moment,
+    OwnArtifact,
+    ReviewDraft,
+    ReviewForm,
+    content_sha256,
+    merged,
+)
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.thread import Conversation, Status, Thread
 from core.ports import Clock
@@ -415,6 +423,7 @@ async def do_add_review(
             branch_id=branch.id,
             person_id=person_id,
             draft=None,
+            form=None,
             created_at=clock.now(),
         )
     )
@@ -433,10 +442,22 @@ async def do_keep_review(
     )
 
 
+async def do_keep_form(
+    session: AsyncSession, workspace_id: WorkspaceId, review_id: str, form: ReviewForm
+) -> None:
+    """Store the request as far as a person has filled it in."""
+    await session.execute(
+        update(AdoptionReviewRow)
+        .where(AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id)
+        .values(form=form.to_json())
+        .execution_options(synchronize_session=False)
+    )
+
+
 async def find_review(
     session: AsyncSession, workspace_id: WorkspaceId, review_id: str
-) -> tuple[ThreadId, ReviewDraft | None] | None:
-    """The branch of a review and, once it is drafted, the draft; None where there is no such review."""
+) -> tuple[ThreadId, ReviewDraft | None, ReviewForm | None] | None:
+    """The branch of a review and, once they are there, the draft and the form; None where there is no such review."""
     row = await session.scalar(
         select(AdoptionReviewRow).where(
             AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id
@@ -444,4 +465,6 @@ async def find_review(
     )
     if row is None:
         return None
-    return ThreadId(row.branch_id), ReviewDraft.from_json(row.draft) if row.draft is not None else None
+    draft = ReviewDraft.from_json(row.draft) if row.draft is not None else None
+    form = ReviewForm.from_json(row.form) if row.form is not None else None
+    return ThreadId(row.branch_id), draft, form

@@ -130,6 +130,9 @@ async def _do_blank_adoptions(
     ):
         mine = review.person_id == person_id
         review.draft = blanked(review.draft) if mine else _unquoted(review.draft, quotes)
+        if review.form is not None:
+            left = {**review.form, "choices": {}}
+            review.form = blanked(left) if mine else _unquoted(review.form, quotes)
 
 
 async def _do_blank_decision(session: AsyncSession, adoption: AdoptionRow) -> None:
@@ -155,6 +158,10 @@ async def _do_blank_handover(
     if draft:
         drafted = draft["fields"]
         draft["fields"] = _blanked_fields(drafted) if own else _unquoted(drafted, quotes)
+    if handover.form is not None:
+        left = {**handover.form, "start": blanked(handover.form["start"])}
+        left["setup"] = blanked_setup(left["setup"])
+        handover.form = left if own else _unquoted(handover.form, quotes)
     changed = fields != handover.fields
     handover.fields, handover.draft = fields, draft
     if changed and handover.target_thread_id is not None:

@@ -1,7 +1,7 @@
 """Handovers: drafted, edited by a person, sent once into a thread of their own (spec §9)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import MessageId, PersonId, ThreadId, WorkspaceId
+from core.domain.setup import Json
 from core.domain.thread import Mode
 from core.store.tables import HandoverRow
 
@@ -28,6 +29,8 @@ class Handover:
     person_id: PersonId
     created_at: datetime
     sent_at: datetime | None = None
+    form: Mapping[str, Any] = field(default_factory=dict)
+    """How the target is to begin, as far as the person has filled it in."""
     delivery: Mapping[str, Any] | None = None
     """What the first calls of the target held of it; None until they were made."""
 
@@ -46,6 +49,7 @@ def to_handover(row: HandoverRow) -> Handover:
         person_id=PersonId(row.person_id),
         created_at=row.created_at,
         sent_at=row.sent_at,
+        form=row.form or {},
         delivery=row.delivery,
     )
 
@@ -101,6 +105,7 @@ async def do_add_handover(session: AsyncSession, handover: Handover) -> None:
             person_id=handover.person_id,
             created_at=handover.created_at,
             sent_at=handover.sent_at,
+            form=None,
             delivery=None,
         )
     )
@@ -128,6 +133,19 @@ async def do_edit_fields(
     session: AsyncSession, workspace_id: WorkspaceId, handover_id: str, fields: Mapping[str, Any]
 ) -> bool:
     """Store a person's edit; False when the handover was sent or dropped meanwhile."""
+    return await _do_edit(session, workspace_id, handover_id, fields=dict(fields))
+
+
+async def do_edit_form(
+    session: AsyncSession, workspace_id: WorkspaceId, handover_id: str, form: Mapping[str, Any]
+) -> bool:
+    """Store how the target is to begin; False when the handover was sent or dropped meanwhile."""
+    return await _do_edit(session, workspace_id, handover_id, form=dict(form))
+
+
+async def _do_edit(
+    session: AsyncSession, workspace_id: WorkspaceId, handover_id: str, **values: Json
+) -> bool:
     changed = await session.execute(
         update(HandoverRow)
         .where(
@@ -135,7 +153,7 @@ async def do_edit_fields(
             HandoverRow.id == handover_id,
             HandoverRow.status == "draft",
         )
-        .values(fields=dict(fields))
+        .values(**values)
         .execution_options(synchronize_session=False)
     )
     return bool(changed.rowcount)  # type: ignore[attr-defined]

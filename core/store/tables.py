@@ -335,6 +335,8 @@ class HandoverRow(Row):
     """Fields as they were drafted, with what the drafting has to say about itself."""
     fields: Mapped[dict[str, Any]]
     """Fields as the person has them now, or sent them."""
+    form: Mapped[dict[str, Any] | None]
+    """How the target is to begin, as far as the person has filled it in; None before that."""
     delivery: Mapped[dict[str, Any] | None]
     """What the first calls of the target held of it, looked up in their receipts."""
     person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
@@ -402,6 +404,8 @@ class AdoptionReviewRow(Row):
     person_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
     draft: Mapped[dict[str, Any] | None]
     """None until it is drafted."""
+    form: Mapped[dict[str, Any] | None]
+    """The request as far as the person has filled it in; None before that."""
     created_at: Mapped[datetime]
     __table_args__ = (Index(None, "branch_id"),)
 
