@@ -35,7 +35,7 @@ IN_THE_CONSOLE: Final = frozenset(
         ButtonAction.SHOW_CHANGES,
     }
 )
-"""Buttons that need a form which chat does not have yet; a card in chat leaves them out."""
+"""Buttons that need a form which Slack does not have yet; a card there leaves them out."""
 
 
 def is_meant(command: TextCommand) -> bool:

@@ -18,7 +18,7 @@ MAY_CATCH_EVERYTHING = {
     "bot/discord/client.py": "an event ends; it is recorded and concerns no other",
     "bot/discord/connection.py": "a connection ends, whatever the library raised; the next one is begun",
     "bot/discord/intake.py": "a message ends; whoever mentioned us is told, and it is recorded",
-    "bot/discord/interaction.py": "an interaction ends; it is answered and recorded",
+    "bot/discord/private.py": "an interaction ends; it is answered and recorded",
     "bot/slack/app.py": "a request ends; the person is told and it is recorded",
     "core/engine/execution.py": "a run ends: people are told, then it is raised on",
     "core/engine/engine.py": "a run ends and is counted; a turn of a loop ends and the loop goes on",

@@ -11,11 +11,12 @@ from bot.carried import CARRIED_WORDS
 from bot.discord import reply
 from bot.discord.card import Card, Menu, Option
 from bot.discord.channel import Channels, retitle
-from bot.discord.component import NO_MENTIONS, nonce
+from bot.discord.component import NO_MENTIONS, file_of, nonce
 from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
 from bot.discord.plan import names_in
 from bot.discord.render import plain, plain_lines, thread_name
+from bot.discord.review_card import offer
 from bot.discord.traffic import translated
 from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.artifact import list_saved, save_answer, show_artifact
@@ -24,7 +25,7 @@ from core.commands.compare import compare_answers, reveal, vote
 from core.commands.model import list_models, show_usage
 from core.commands.place import Found, message_at, thread_at
 from core.commands.receipt import show_ai_input
-from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
+from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, estimate_review
 from core.commands.services import Services
 from core.commands.text import FULL_WIDTH_DIGITS, TextCommand, Word
 from core.commands.thread import last_answer, list_channels, rename, show_thread
@@ -33,7 +34,7 @@ from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.thread import Mode, Place
-from core.domain.view import AnswerView, ButtonAction, ThreadPage
+from core.domain.view import AnswerView, ButtonAction, MessageView, ThreadPage
 from core.i18n import text
 
 By = Literal["day", "model", "person"]
@@ -74,7 +75,7 @@ class Actions:
             Word.STOP: lambda: self.stop_here(actor, spot),
             Word.INPUT: lambda: self.input_here(actor, spot, None),
             Word.RENAME: lambda: self.rename(actor, spot, rest),
-            Word.REVIEW: lambda: self.review_here(actor, spot, "", "", "", key=key),
+            Word.REVIEW: lambda: self._review_typed(actor, spot, key),
             Word.SAVE: lambda: self.save_here(actor, spot, "", rest, as_version=False, key=key),
             Word.ARTIFACTS: lambda: self.artifacts(actor, spot, "", ""),
             Word.THREADS: lambda: self.threads(actor, only=spot.place.channel),
@@ -143,8 +144,6 @@ class Actions:
             case ButtonAction.REVEAL:
                 await reveal(services, actor, ref, event_key=event_key)
                 await self._tell_names(actor, spot)
-            case ButtonAction.REVIEW:
-                return await self._review(actor, ReviewRequest(answers=(ref,)), key=key)
             case ButtonAction.SAVE:
                 fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
             case ButtonAction.START | ButtonAction.APPROVE | ButtonAction.WITHDRAW:
@@ -163,18 +162,23 @@ class Actions:
             return
         candidates = CompareSetup.from_json(thread.setup).candidates
         card = reply.names([(one.letter, one.model) for one in candidates], thread.locale)
+        await self._post(channel, card, f"names:{thread.id}")
+
+    async def _post(self, channel: discord.Thread, card: Card, key: str) -> None:
+        """Post a card for all to see, once for each key."""
         async with translated():
             await channel.send(
                 content=card.content,
-                nonce=nonce(f"names:{thread.id}"),
+                files=file_of(card),
+                nonce=nonce(key),
                 allowed_mentions=NO_MENTIONS,
                 suppress_embeds=True,
             )
 
-    async def review_here(
-        self, actor: Actor, spot: Spot, positions: str, focus: str, reviewers: str, *, key: str
-    ) -> Card:
-        """A Cross Review of the answers at positions, or of the last ones that can be reviewed."""
+    async def review_of(
+        self, actor: Actor, spot: Spot, positions: str, focus: str, reviewers: str
+    ) -> ReviewRequest:
+        """What asks for a Cross Review of the answers at positions, or of the last ones that can be reviewed."""
         thread_id = await self.thread(actor, spot, "/review")
         if positions.strip():
             wanted = [_position(one) for one in names_in(positions)]
@@ -183,20 +187,15 @@ class Actions:
         else:
             answers = last_reviewable(await show_thread(self.services, actor, thread_id))
         count = int(reviewers) if reviewers else DEFAULT_REVIEWERS
-        return await self._review(
-            actor, ReviewRequest(answers=answers, focus=focus, reviewers=count), key=key
-        )
+        return ReviewRequest(answers=answers, focus=focus, reviewers=count)
 
-    async def review_at(self, actor: Actor, found: Found, *, key: str) -> Card:
-        """A Cross Review of the answer that a message is part of."""
-        answer = await self._answer_of(actor, found, "not_an_answer")
-        if answer.message_id is None:
-            raise Refusal("not_an_answer")
-        return await self._review(actor, ReviewRequest(answers=(answer.message_id,)), key=key)
+    async def _review_typed(self, actor: Actor, spot: Spot, key: str) -> Card:
+        request = await self.review_of(actor, spot, "", "", "")
+        return await self.offer_review(actor, request, f"{actor.external_id}:{key.rpartition(':')[2]}")
 
-    async def _review(self, actor: Actor, request: ReviewRequest, *, key: str) -> Card:
-        started = await cross_review(self.services, actor, request, event_key=f"discord:{key}")
-        return reply.reviewing(started, actor.locale)
+    async def offer_review(self, actor: Actor, request: ReviewRequest, ref: str) -> Card:
+        """What a Cross Review would cost, with Start; nothing is stored or called. `ref` comes back with the button."""
+        return offer(request, await estimate_review(self.services, actor, request), ref, actor.locale)
 
     async def save_here(
         self, actor: Actor, spot: Spot, position: str, name: str, *, as_version: bool, key: str
@@ -212,14 +211,22 @@ class Actions:
         )
         return Card(content=text(actor.locale, "answer.save", name=plain(kept)))
 
-    async def artifacts(self, actor: Actor, spot: Spot, name: str, version: str) -> Card:
-        """The saved results of a thread, or one of them whole with its versions."""
+    async def artifacts(
+        self, actor: Actor, spot: Spot, name: str, version: str, *, send: bool = False, key: str = ""
+    ) -> Card:
+        """The saved results of a thread, or one of them whole with its versions; with `send` everyone there gets it."""
         thread_id = await self.thread(actor, spot, "/artifacts")
         if not name:
             return reply.artifacts(await list_saved(self.services, actor, thread_id), actor.locale)
         number = int(version) if version else None
         shown = await show_artifact(self.services, actor, thread_id, name, number=number)
-        return reply.artifact(shown, actor.locale)
+        if not send:
+            return reply.artifact(shown, actor.locale)
+        channel = await self.channels.find(int(spot.place.thread))
+        if not isinstance(channel, discord.Thread):
+            raise Refusal("command_needs_thread", command="/artifacts")
+        await self._post(channel, reply.sent_artifact(shown, actor.name, actor.locale), f"artifact:{key}")
+        return Card(content=text(actor.locale, "discord.artifact_sent"))
 
     async def _offering(
         self, actor: Actor, thread_id: ThreadId, position: int, action: ButtonAction
@@ -266,10 +273,31 @@ class Actions:
 
     async def keep_at(self, actor: Actor, found: Found, *, key: str) -> Card:
         """Keep the answer that a message is part of."""
+        return await self.keep(actor, await self.answer_id_of(actor, found), key=key)
+
+    async def answer_id_of(self, actor: Actor, found: Found) -> str:
+        """The stored answer that a message of Discord is part of. Raises Refusal."""
         answer = await self._answer_of(actor, found, "not_an_answer")
         if answer.message_id is None:
             raise Refusal("not_an_answer")
-        return await self.keep(actor, answer.message_id, key=key)
+        return answer.message_id
+
+    async def message_id_of(self, actor: Actor, found: Found) -> str:
+        """What was said in a message of Discord, by a person or by a model. Raises Refusal."""
+        page = await show_thread(self.services, actor, found.thread_id)
+        said = (one for one in page.items if isinstance(one, MessageView))
+        if any(one.message_id == found.ref for one in said):
+            return found.ref
+        return await self.answer_id_of(actor, found)
+
+    async def message_id_at(self, actor: Actor, thread_id: ThreadId, position: str) -> str:
+        """What stands at a position of a thread. Raises Refusal."""
+        wanted = _position(position)
+        page = await show_thread(self.services, actor, thread_id, before=wanted + 1)
+        for item in page.items:
+            if isinstance(item, AnswerView | MessageView) and item.position == wanted and item.message_id:
+                return item.message_id
+        raise Refusal("no_message_at", position=wanted)
 
     async def _answer_of(self, actor: Actor, found: Found, otherwise: str) -> AnswerView:
         page = await show_thread(self.services, actor, found.thread_id)

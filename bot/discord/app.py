@@ -12,15 +12,20 @@ from aiohttp import web
 
 from bot.discord.access import DiscordAccess, Members
 from bot.discord.action import Actions
+from bot.discord.adoption import Adoptions
 from bot.discord.attachment import Attachments
 from bot.discord.catch_up import CatchUp
 from bot.discord.channel import Channels
 from bot.discord.client import Client, Handlers, Timing
 from bot.discord.connection import Connection, point_library_at
+from bot.discord.handover import Handovers
 from bot.discord.intake import Intake
 from bot.discord.interaction import Interactions
 from bot.discord.limit import PLATFORM
+from bot.discord.pin import Pins
 from bot.discord.poster import DiscordPoster
+from bot.discord.private import Private
+from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
 from bot.settings import DiscordSettings
@@ -42,6 +47,7 @@ class Discord:
         self._timing = timing or Timing()
         self._handlers: asyncio.Future[Handlers] = asyncio.get_running_loop().create_future()
         self.connection = Connection(settings.token, self.make_client, backoff_s=self._timing.backoff_s)
+        self._closing = asyncio.Event()
         self._channels = Channels(lambda: self.connection.client, self.connection.logged_in)
         self._members = Members()
         self.access = DiscordAccess(self._channels, self._members)
@@ -72,18 +78,25 @@ class Discord:
             starts=starts,
             reads_everything=lambda: self.connection.reads_everything,
         )
+        private = Private(services, self._channels, self._closing)
         interactions = Interactions(
             services=services,
             actions=actions,
             channels=self._channels,
             members=self._members,
             starts=starts,
+            private=private,
+            handovers=Handovers(services, actions, private),
+            adoptions=Adoptions(services, actions, private),
+            pins=Pins(services, actions, private),
+            reviews=Reviews(services, actions, private, attachments),
         )
         catch_up = CatchUp(services=services, take=intake.take)
         self._handlers.set_result(Handlers(intake=intake, interactions=interactions, catch_up=catch_up))
 
     async def stop_intake(self) -> None:
         """Take in nothing any more, and finish what is being worked on; posts still leave."""
+        self._closing.set()
         client = self.connection.client
         if client is not None:
             client.accepts = False

@@ -67,6 +67,8 @@ class Card:
     buttons: tuple[PressButton | LinkButton, ...] = ()
     menu: Menu | None = None
     file: TextFile | None = None
+    also: TextFile | None = None
+    """A second file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class Field:
     value: str = ""
     required: bool = False
     long: bool = False
+    options: tuple[Option, ...] = ()
+    """With any, one of them is chosen and nothing is typed; `value` is the one that is chosen at first."""
     max_chars: int = limit.FIELD_VALUE
 
 
@@ -136,18 +140,22 @@ def _card_problems(card: Card) -> Iterator[str]:
             yield f"address of {size(button.url)} units"
     if card.menu:
         yield from _menu_problems(card.menu)
-    if card.file and size(card.file.text) * 3 > limit.FILE_BYTES:
+    if any(size(file.text) * 3 > limit.FILE_BYTES for file in (card.file, card.also) if file):
         yield "file too large"
 
 
 def _menu_problems(menu: Menu) -> Iterator[str]:
-    if not 1 <= len(menu.options) <= limit.OPTIONS:
-        yield f"{len(menu.options)} options"
-    if len({o.value for o in menu.options}) != len(menu.options):
-        yield "an option stands twice"
     if size(menu.placeholder) > limit.PLACEHOLDER:
         yield "placeholder too long"
-    for option in menu.options:
+    yield from _options_problems(menu.options)
+
+
+def _options_problems(options: tuple[Option, ...]) -> Iterator[str]:
+    if not 1 <= len(options) <= limit.OPTIONS:
+        yield f"{len(options)} options"
+    if len({o.value for o in options}) != len(options):
+        yield "an option stands twice"
+    for option in options:
         if not (option.label and option.value) or any(
             size(t) > limit.OPTION_TEXT for t in (option.label, option.value, option.description)
         ):
@@ -166,5 +174,7 @@ def _form_problems(form: Form) -> Iterator[str]:
     for field in form.fields:
         if not 1 <= size(field.label) <= limit.FIELD_LABEL:
             yield f"field label of {size(field.label)} units"
+        if field.options:
+            yield from _options_problems(field.options)
         if size(field.description) > limit.OPTION_TEXT or size(field.value) > limit.FIELD_VALUE:
             yield f"field {field.name!r}"

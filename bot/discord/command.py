@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.discord import limit
+from core.domain.adoption import REASON_CHARS as ADOPTION_REASON_CHARS
 from core.domain.artifact import NAME_CHARS
 from core.domain.codraft import LEAST_PASSES, MOST_PASSES
 from core.domain.debate import LEAST_REBUTTALS, MOST_REBUTTALS, TOPIC_CHARS
+from core.domain.pin import PIN_CHARS, PinKind
 from core.domain.review import FOCUS_CHARS, MOST_REVIEWERS
+from core.domain.thread import Mode
 from core.i18n import DEFAULT_LOCALE, LOCALES, text
 
 SLASH: Final = 1
@@ -135,8 +138,28 @@ COMMANDS: Final = (
         options=(
             ARTIFACT,
             CommandOption(name="version", kind=NUMBER_OPTION, between=(1, 100_000)),
+            CommandOption(name="send", kind=YES_NO_OPTION),
         ),
     ),
+    Command(
+        name="handover", options=(CommandOption(name="target", choices=tuple(mode.value for mode in Mode)),)
+    ),
+    Command(
+        name="pin",
+        options=(
+            CommandOption(name="kind", required=True, choices=tuple(kind.value for kind in PinKind)),
+            CommandOption(name="text", longest=PIN_CHARS),
+            POSITION,
+        ),
+    ),
+    Command(name="pins"),
+    Command(name="adopt"),
+    Command(name="approve"),
+    Command(
+        name="reject", options=(CommandOption(name="reason", required=True, longest=ADOPTION_REASON_CHARS),)
+    ),
+    Command(name="withdraw"),
+    Command(name="adoptions"),
     Command(name="threads"),
     Command(name="models"),
     Command(name="usage", options=(CommandOption(name="by", choices=("day", "model", "person")),)),
@@ -145,6 +168,7 @@ COMMANDS: Final = (
     Command(name="menu_input", is_menu=True),
     Command(name="menu_keep", is_menu=True),
     Command(name="menu_review", is_menu=True),
+    Command(name="menu_pin", is_menu=True),
 )
 
 

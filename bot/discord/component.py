@@ -6,7 +6,7 @@ from typing import Final
 
 import discord
 
-from bot.discord.card import Card, Form, LinkButton, check
+from bot.discord.card import Card, Field, Form, LinkButton, check
 
 NO_MENTIONS: Final = discord.AllowedMentions.none()
 """Given with every send and every edit: an edit without it would be read with Discord's own default, which pings."""
@@ -64,23 +64,39 @@ class FormModal(discord.ui.Modal):
         check(form)
         super().__init__(title=form.title, custom_id=form.custom_id, timeout=None)
         for field in form.fields:
-            style = discord.TextStyle.paragraph if field.long else discord.TextStyle.short
             self.add_item(
                 discord.ui.Label(
                     text=field.label,
                     description=field.description or None,
-                    component=discord.ui.TextInput(
-                        custom_id=field.name,
-                        style=style,
-                        default=field.value or None,
-                        required=field.required,
-                        max_length=field.max_chars,
-                    ),
+                    component=_choice(field) if field.options else _input(field),
                 )
             )
 
     def is_finished(self) -> bool:
         return True
+
+
+def _input(field: Field) -> discord.ui.TextInput[FormModal]:
+    return discord.ui.TextInput(
+        custom_id=field.name,
+        style=discord.TextStyle.paragraph if field.long else discord.TextStyle.short,
+        default=field.value or None,
+        required=field.required,
+        max_length=field.max_chars,
+    )
+
+
+def _choice(field: Field) -> discord.ui.Select[FormModal]:
+    options = [
+        discord.SelectOption(
+            label=one.label,
+            value=one.value,
+            description=one.description or None,
+            default=one.value == field.value,
+        )
+        for one in field.options
+    ]
+    return discord.ui.Select(custom_id=field.name, options=options, required=field.required)
 
 
 def view_of(card: Card, *, mark: int | None = None) -> CardView:
@@ -90,10 +106,9 @@ def view_of(card: Card, *, mark: int | None = None) -> CardView:
 
 
 def file_of(card: Card) -> list[discord.File]:
-    """The attachment of a card, if any, read from the start."""
-    if card.file is None:
-        return []
-    return [discord.File(io.BytesIO(card.file.text.encode()), filename=card.file.name)]
+    """The attachments of a card, if any, read from the start."""
+    files = [file for file in (card.file, card.also) if file is not None]
+    return [discord.File(io.BytesIO(file.text.encode()), filename=file.name) for file in files]
 
 
 def has_marker(message: discord.Message, mark: int) -> bool:

@@ -12,22 +12,25 @@ from discord import app_commands
 
 from bot.discord.access import Members
 from bot.discord.action import Actions, Spot
+from bot.discord.adoption import Adoptions
 from bot.discord.card import Card, Field, Form, read_custom_id
-from bot.discord.channel import Channels, place_of
+from bot.discord.channel import Channels
 from bot.discord.command import command_named
-from bot.discord.component import NO_MENTIONS, FormModal, file_of, view_of
-from bot.discord.limit import CHOICE_TEXT, CHOICES, CONTENT, head
-from bot.discord.parse import Invocation, answers_of, invocation_of, person_of
+from bot.discord.component import FormModal
+from bot.discord.handover import Handovers
+from bot.discord.limit import CHOICE_TEXT, CHOICES, head
+from bot.discord.parse import Invocation, answers_of, invocation_of
+from bot.discord.pin import Pins
 from bot.discord.plan import START, plan_of
+from bot.discord.private import FIRST_ANSWER_S, Press, Pressed, Private, locale_of
+from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.suggest import suggest
-from bot.discord.tell import HOME_RIGHTS, explained
 from bot.discord.traffic import failure_of
 from core import i18n
 from core.commands.branch import REASON_CHARS
-from core.commands.person import identify
 from core.commands.services import Services
-from core.commands.text import STARTS
+from core.commands.text import STARTS, Word
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
 from core.domain.policy import Actor
 from core.domain.thread import TITLE_CHARS, Mode
@@ -35,11 +38,7 @@ from core.domain.view import ButtonAction
 
 log = logging.getLogger(__name__)
 
-FIRST_ANSWER_S: Final = 2.5
-"""Discord drops an interaction that had no answer after 3 s; what is slower is begun without looking first."""
-
 SUGGESTIONS_S: Final = 2.5
-TRIES: Final = 4
 REMEMBERED: Final = 1_000
 ANSWER_WITH: Final = "answer_with"
 
@@ -53,7 +52,22 @@ class Interactions:
     channels: Channels
     members: Members
     starts: Starts
+    private: Private
+    handovers: Handovers
+    adoptions: Adoptions
+    pins: Pins
+    reviews: Reviews
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    @property
+    def routes(self) -> Mapping[str, Press]:
+        """What is done with a component or a form that belongs to one of the features, by its action."""
+        return {
+            **self.handovers.presses(),
+            **self.adoptions.presses(),
+            **self.pins.presses(),
+            **self.reviews.presses(),
+        }
 
     async def take(self, interaction: discord.Interaction[Any]) -> None:
         """Answer one interaction; one that was delivered before is nothing."""
@@ -62,7 +76,7 @@ class Interactions:
         self.seen.append(interaction.id)
         try:
             if not isinstance(interaction.user, discord.Member):
-                sentence = i18n.text(_locale(interaction), "refusal.servers_only")
+                sentence = i18n.text(locale_of(interaction), "refusal.servers_only")
                 await interaction.response.send_message(sentence, ephemeral=True)
                 return
             self.members.see(interaction.user)
@@ -94,8 +108,9 @@ class Interactions:
         self, interaction: discord.Interaction[Any], asked: Invocation, *, is_menu: bool
     ) -> None:
         command = command_named(asked.name, is_menu=is_menu)
-        if command is not None and command.name == "menu_branch":
-            await self._open_branch_form(interaction, asked.target)
+        own = self._own_answers(interaction, asked)
+        if command is not None and command.name in own:
+            await own[command.name]()
             return
 
         async def act(actor: Actor, spot: Spot) -> Card:
@@ -103,7 +118,29 @@ class Interactions:
                 raise Refusal("command_outdated", command=asked.name)
             return await self._carry_out(interaction, command.name, asked, actor, spot)
 
-        await self._privately(interaction, act)
+        await self.private.answer(interaction, act)
+
+    def _own_answers(
+        self, interaction: discord.Interaction[Any], asked: Invocation
+    ) -> dict[str, Callable[[], Awaitable[None]]]:
+        """Commands that open a form, or that show a card before the one that counts."""
+        options = asked.options
+
+        def decide(word: Word) -> Callable[[], Awaitable[None]]:
+            return lambda: self.adoptions.command(interaction, word, options.get("reason", ""))
+
+        return {
+            "menu_branch": lambda: self._open_branch_form(interaction, asked.target),
+            "menu_review": lambda: self.reviews.menu(interaction, asked.target),
+            "menu_pin": lambda: self.pins.menu(interaction, asked.target),
+            "review": lambda: self.reviews.command(interaction, options),
+            "handover": lambda: self.handovers.command(interaction, options.get("target", "")),
+            "pin": lambda: self.pins.command(interaction, options),
+            "pins": lambda: self.pins.command_pins(interaction),
+            "adopt": lambda: self.adoptions.command_adopt(interaction),
+            "adoptions": lambda: self.adoptions.command_adoptions(interaction),
+            **{word.value: decide(word) for word in (Word.APPROVE, Word.REJECT, Word.WITHDRAW)},
+        }
 
     async def _carry_out(
         self, interaction: discord.Interaction[Any], name: str, asked: Invocation, actor: Actor, spot: Spot
@@ -123,14 +160,6 @@ class Interactions:
             "stop": lambda: actions.stop_here(actor, spot),
             "input": lambda: actions.input_here(actor, spot, options.get("position")),
             "rename": lambda: actions.rename(actor, spot, options["title"]),
-            "review": lambda: actions.review_here(
-                actor,
-                spot,
-                options.get("answers", ""),
-                options.get("focus", ""),
-                options.get("reviewers", ""),
-                key=key,
-            ),
             "save": lambda: actions.save_here(
                 actor,
                 spot,
@@ -140,7 +169,12 @@ class Interactions:
                 key=key,
             ),
             "artifacts": lambda: actions.artifacts(
-                actor, spot, options.get("artifact", ""), options.get("version", "")
+                actor,
+                spot,
+                options.get("artifact", ""),
+                options.get("version", ""),
+                send=options.get("send") == str(True),
+                key=key,
             ),
             "threads": lambda: actions.threads(actor),
             "models": lambda: actions.models(actor),
@@ -148,7 +182,6 @@ class Interactions:
             "help": lambda: actions.help(actor, spot),
             "menu_input": lambda: self._menu_input(actor, spot, asked.target),
             "menu_keep": lambda: self._menu_keep(actor, spot, asked.target, key=key),
-            "menu_review": lambda: self._menu_review(actor, spot, asked.target, key=key),
         }
         if name in STARTS:
             plan = plan_of(Mode(name), options, asked.files)
@@ -161,16 +194,13 @@ class Interactions:
     async def _menu_keep(self, actor: Actor, spot: Spot, message: str, *, key: str) -> Card:
         return await self.actions.keep_at(actor, await self.actions.found(actor, spot, message), key=key)
 
-    async def _menu_review(self, actor: Actor, spot: Spot, message: str, *, key: str) -> Card:
-        return await self.actions.review_at(actor, await self.actions.found(actor, spot, message), key=key)
-
     async def _suggest(self, interaction: discord.Interaction[Any], asked: Invocation) -> None:
         """Suggest values, at most what fits; nothing when that takes too long or is not for this person."""
         begun = asked.options.get(asked.focused, "")
         found: list[tuple[str, str]] = []
         try:
             async with asyncio.timeout(SUGGESTIONS_S):
-                actor, spot = await self._who(interaction)
+                actor, spot = await self.private.who(interaction)
                 found = await suggest(self.services, actor, spot, asked.focused, begun)
         except (Refusal, StoreUnavailable, PlatformFailure, TimeoutError) as problem:
             log.info("nothing is suggested (%s)", type(problem).__name__)
@@ -184,21 +214,24 @@ class Interactions:
 
     async def _component(self, interaction: discord.Interaction[Any], data: Mapping[str, Any]) -> None:
         read = read_custom_id(str(data.get("custom_id", "")))
+        chosen = str(next(iter(data.get("values") or ()), ""))
+        if read is not None and read[0] in self.routes:
+            await self.routes[read[0]](Pressed(interaction=interaction, ref=read[1], chosen=chosen))
+            return
         if read is None or read[0] not in (*ButtonAction, ANSWER_WITH, START):
-            await self._privately(interaction, _outdated)
+            await self.private.answer(interaction, _outdated)
             return
         action, ref = read
         if action == ButtonAction.BRANCH:
             await interaction.response.send_modal(
-                FormModal(_branch_form(_locale(interaction), "branch", f"{ref}:{interaction.id}"))
+                FormModal(_branch_form(locale_of(interaction), "branch", f"{ref}:{interaction.id}"))
             )
             return
-        chosen = next(iter(data.get("values") or ()), "")
 
         async def act(actor: Actor, spot: Spot) -> Card:
-            return await self._press(interaction, action, ref, str(chosen), actor, spot)
+            return await self._press(interaction, action, ref, chosen, actor, spot)
 
-        await self._privately(interaction, act)
+        await self.private.answer(interaction, act)
 
     async def _press(
         self,
@@ -238,25 +271,28 @@ class Interactions:
         """The form for a branch at a message, unless the message is known to be none of ours."""
         try:
             async with asyncio.timeout(FIRST_ANSWER_S):
-                actor, spot = await self._who(interaction)
+                actor, spot = await self.private.who(interaction)
                 await self.actions.found(actor, spot, message)
         except Refusal as refusal:
-            sentence = i18n.refusal(_locale(interaction), refusal)
+            sentence = i18n.refusal(locale_of(interaction), refusal)
             await interaction.response.send_message(sentence, ephemeral=True)
             return
         except (TimeoutError, StoreUnavailable, PlatformFailure):
             log.info("a form is opened unchecked; it is checked when it is sent")
         await interaction.response.send_modal(
-            FormModal(_branch_form(_locale(interaction), "branch_at", f"{message}:{interaction.id}"))
+            FormModal(_branch_form(locale_of(interaction), "branch_at", f"{message}:{interaction.id}"))
         )
 
     async def _form(self, interaction: discord.Interaction[Any], data: Mapping[str, Any]) -> None:
         read = read_custom_id(str(data.get("custom_id", "")))
+        fields = answers_of(data.get("components") or ())
+        if read is not None and read[0] in self.routes:
+            await self.routes[read[0]](Pressed(interaction=interaction, ref=read[1], fields=fields))
+            return
         if read is None or read[0] not in ("branch", "branch_at"):
-            await self._privately(interaction, _outdated)
+            await self.private.answer(interaction, _outdated)
             return
         action, (ref, _, opening) = read[0], read[1].rpartition(":")
-        fields = answers_of(data.get("components") or ())
         name, reason, key = fields.get("name", ""), fields.get("reason", ""), f"form:{opening}"
 
         async def act(actor: Actor, spot: Spot) -> Card:
@@ -266,75 +302,11 @@ class Interactions:
             thread_id = await self.actions.thread(actor, spot, "/branch")
             return await self.actions.branch_at(actor, thread_id, ref, name, reason, key=key)
 
-        await self._privately(interaction, act)
-
-    # --- answering ------------------------------------------------------------------------------------------------
-
-    async def _who(self, interaction: discord.Interaction[Any]) -> tuple[Actor, Spot]:
-        """Who asks, and where. Raises StoreUnavailable and PlatformFailure."""
-        member = interaction.user
-        if not isinstance(member, discord.Member):
-            raise Refusal("servers_only")
-        actor = await identify(self.services, person_of(member, str(interaction.locale)))
-        channel = await self.channels.find(interaction.channel_id or 0)
-        spot = Spot(
-            place=place_of(channel),
-            guild=member.guild,
-            thread=isinstance(channel, discord.Thread),
-            rights=interaction.app_permissions,
-        )
-        return actor, spot
-
-    async def _privately(
-        self,
-        interaction: discord.Interaction[Any],
-        act: Callable[[Actor, Spot], Awaitable[Card]],
-    ) -> None:
-        """Acknowledge at once, carry out, and show what is to be said to the one person who asked."""
-        await interaction.response.defer(ephemeral=True, thinking=True)
-        card = await self._outcome(interaction, act)
-        await interaction.edit_original_response(
-            content=card.content or None,
-            attachments=file_of(card),
-            view=view_of(card),
-            allowed_mentions=NO_MENTIONS,
-        )
-
-    async def _outcome(
-        self,
-        interaction: discord.Interaction[Any],
-        act: Callable[[Actor, Spot], Awaitable[Card]],
-    ) -> Card:
-        locale, pause_s = _locale(interaction), 1.0
-        for left in reversed(range(TRIES)):
-            try:
-                return await act(*await self._who(interaction))
-            except Refusal as refusal:
-                return _sentence(i18n.refusal(locale, refusal))
-            except StoreUnavailable:
-                return _sentence(i18n.text(locale, "refusal.store_unavailable"))
-            except PlatformFailure as failure:
-                guild = interaction.guild
-                if (not failure.retryable or not left) and guild is not None:
-                    return _sentence(i18n.refusal(locale, explained(failure, guild, HOME_RIGHTS, locale)))
-                await asyncio.sleep(max(pause_s, failure.retry_after_s or 0.0))
-                pause_s *= 2
-            except Exception:
-                log.exception("an interaction failed", extra={"interaction": interaction.id})
-                return _sentence(i18n.text(locale, "discord.unexpected"))
-        raise AssertionError("unreachable: the last try returns")
+        await self.private.answer(interaction, act)
 
 
 async def _outdated(actor: Actor, spot: Spot) -> Card:
     raise Refusal("button_outdated")
-
-
-def _sentence(words: str) -> Card:
-    return Card(content=head(words, CONTENT))
-
-
-def _locale(interaction: discord.Interaction[Any]) -> str:
-    return i18n.nearest(str(interaction.locale))
 
 
 def _branch_form(locale: str, action: str, ref: str) -> Form:

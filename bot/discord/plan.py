@@ -18,7 +18,7 @@ from core.domain.thread import Mode
 from core.domain.view import EstimateView
 from core.i18n import money, phrase, text
 
-START: Final = "start"
+START: Final = "begin"
 """Action of the button that begins it."""
 
 FILE: Final = "start.json"
@@ -71,9 +71,9 @@ def _setup(mode: Mode, options: Mapping[str, str]) -> Iterator[tuple[str, object
         case Mode.DEBATE:
             yield from ((name, options[name]) for name in ("moderator", "background") if options.get(name))
             if "rounds" in options:
-                yield "rebuttal_rounds", _number(options["rounds"])
+                yield "rebuttal_rounds", number_in(options["rounds"])
         case Mode.CODRAFT if "passes" in options:
-            yield "passes", _number(options["passes"])
+            yield "passes", number_in(options["passes"])
         case Mode.WORKFLOW:
             yield "workflow", options.get("workflow", "")
             yield "inputs", {name: options[name] for name in WORKFLOW_INPUTS if options.get(name)}
@@ -81,7 +81,7 @@ def _setup(mode: Mode, options: Mapping[str, str]) -> Iterator[tuple[str, object
             return
 
 
-def _number(typed: str) -> int | str:
+def number_in(typed: str) -> int | str:
     """A whole number, or what was typed: the core says what is allowed."""
     return int(typed) if re.fullmatch(r"-?[0-9]{1,9}", typed) else typed
 
@@ -122,8 +122,8 @@ def offer(plan: Plan, estimate: EstimateView, locale: str, *, ref: str, in_file:
     lines = [
         f"**{text(locale, 'discord.start_title', mode=text(locale, f'discord.mode_{plan.mode.value}'))}**",
         f"> {plain(plan.text, FIRST_WORDS)}",
-        *(f"- {name}: {value}" for name, value in _settings(plan, locale)),
-        *(f"- {line}" for line in _costs(estimate, locale)),
+        *(f"- {name}: {value}" for name, value in settings(plan.setup, locale)),
+        *(f"- {line}" for line in costs(estimate, locale)),
         *(f"⚠️ {plain(phrase(locale, note), FIRST_WORDS)}" for note in estimate.notes),
         f"-# {text(locale, 'discord.start_means_file' if in_file else 'discord.start_means')}",
     ]
@@ -135,13 +135,12 @@ def offer(plan: Plan, estimate: EstimateView, locale: str, *, ref: str, in_file:
     )
 
 
-def _settings(plan: Plan, locale: str) -> Iterator[tuple[str, str]]:
+def settings(setup: Mapping[str, Any], locale: str) -> Iterator[tuple[str, str]]:
     """What the thread would begin with, each by its name."""
 
     def named(name: str, value: object) -> tuple[str, str]:
         return text(locale, f"discord.setting_{name}"), plain(str(value), FIRST_WORDS)
 
-    setup = plan.setup
     if "workflow" in setup:
         yield named("workflow", setup["workflow"])
     models = setup.get("models") or [each["model"] for each in setup.get("participants", ())]
@@ -155,7 +154,8 @@ def _settings(plan: Plan, locale: str) -> Iterator[tuple[str, str]]:
         yield named("blind", text(locale, "discord.yes"))
 
 
-def _costs(estimate: EstimateView, locale: str) -> Iterator[str]:
+def costs(estimate: EstimateView, locale: str) -> Iterator[str]:
+    """What it is expected to cost, line by line."""
     yield text(
         locale,
         "discord.start_calls",

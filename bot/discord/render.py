@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from bot.carried import IN_THE_CONSOLE
 from bot.discord import limit
 from bot.discord.card import Card, LinkButton, PressButton, TextFile
 from bot.discord.limit import head, size
@@ -159,8 +158,7 @@ def _model(view: AnswerView, locale: str) -> str:
 
 
 def presses(buttons: tuple[Button, ...], locale: str) -> tuple[PressButton, ...]:
-    """The buttons of a view that work on Discord."""
-    return tuple(press(one, locale) for one in buttons if one.action not in IN_THE_CONSOLE)
+    return tuple(press(one, locale) for one in buttons)
 
 
 def press(button: Button, locale: str) -> PressButton:
@@ -190,7 +188,8 @@ def _header(view: BranchHeaderView, locale: str, guild: str) -> Card:
     lines += [_quote(quote) for quote in view.quotes if quote != view.split_quote]
     back = LinkButton(label=text(locale, "discord.back_to_parent"), url=address(guild, view.parent_place))
     file = TextFile(name="transcript.md", text=view.transcript) if view.transcript else None
-    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=(back,), file=file)
+    adopt = press(Button(action=ButtonAction.ADOPT, ref=view.thread_id), locale)
+    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=(adopt, back), file=file)
 
 
 def _outlined(card: Outline, locale: str, guild: str) -> Card:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.discord.card import Card, TextFile
+from bot.discord.difference import block, difference
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import plain
 from core.commands.artifact import Shown
@@ -20,6 +21,9 @@ from core.domain.view import (
 )
 from core.i18n import money, phrase, text
 
+DIFFERENCE = 600
+"""Units that what changed has beside a long list of versions."""
+
 HELP = (
     "chat",
     "compare",
@@ -34,6 +38,14 @@ HELP = (
     "save",
     "artifacts",
     "rename",
+    "pin",
+    "pins",
+    "handover",
+    "adopt",
+    "approve",
+    "reject",
+    "withdraw",
+    "adoptions",
     "threads",
     "models",
     "usage",
@@ -93,7 +105,7 @@ def artifacts(items: Sequence[ArtifactItem], locale: str) -> Card:
 
 
 def artifact(shown: Shown, locale: str) -> Card:
-    """One version whole in the file, its versions in the message, the shown one marked."""
+    """One version whole in the file, its versions in the message with what changed, the shown one marked."""
     lines = [f"**{plain(shown.artifact.name)}**"]
     for item in reversed(shown.versions):
         mark = "▸" if item.number == shown.version.number else "-"
@@ -101,9 +113,23 @@ def artifact(shown: Shown, locale: str) -> Card:
         lines.append(f"{mark} {_version(item, locale)}{why}")
     note = text(locale, "discord.artifact_in_file", number=shown.version.number)
     room = CONTENT - size(note) - 1
-    while size("\n".join(lines)) > room:
+    changes = difference(shown.changes, locale)
+    least = block(changes, DIFFERENCE)
+    while size("\n".join(lines)) + size(least) + 1 > room:
         lines.pop()
-    return Card(content="\n".join([*lines, note]), file=TextFile(name="artifact.md", text=shown.text))
+    seen = block(changes, room - size("\n".join(lines)) - 1)
+    return Card(
+        content="\n".join(one for one in (*lines, seen, note) if one),
+        file=TextFile(name="artifact.md", text=shown.text),
+        also=TextFile(name="changes.diff", text="\n".join(changes) + "\n") if changes else None,
+    )
+
+
+def sent_artifact(shown: Shown, who: str, locale: str) -> Card:
+    """The same version for everyone in a thread."""
+    line = f"**{plain(shown.artifact.name)}** · {_version(shown.version, locale)}"
+    sent = text(locale, "discord.artifact_sent_by", who=plain(who))
+    return Card(content=f"{line}\n-# {sent}", file=TextFile(name="artifact.md", text=shown.text))
 
 
 def _version(item: VersionItem, locale: str) -> str:
@@ -251,10 +277,15 @@ def _part(number: int, part: InputPart, locale: str) -> str:
     role = text(locale, f"receipt.role_{part.role.value}")
     origin = text(locale, f"origin.{part.origin.value}")
     images = [text(locale, "receipt.image", name=i.name, media_type=i.media_type) for i in part.images]
-    longest = max((len(run) for run in _tick_runs(part.text)), default=0)
-    fence = "`" * max(3, longest + 1)
     body = "\n".join([part.text or text(locale, "receipt.no_text"), *images])
-    return f"## {number}. {role}: {origin}\n\n{fence}\n{body}\n{fence}"
+    return f"## {number}. {role}: {origin}\n\n{fenced(body)}"
+
+
+def fenced(words: str) -> str:
+    """A text to the letter within a fence that nothing in it can close."""
+    longest = max((len(run) for run in _tick_runs(words)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{words}\n{fence}"
 
 
 def _tick_runs(words: str) -> list[str]:

@@ -70,6 +70,11 @@ class DiscordInteractions(DiscordState):
         found = next(c for c in components_of(done["message"]) if c.get("label") == label)
         return await self._press(done["channel"], done["message"], found["custom_id"], user, None)
 
+    async def choose_shown(self, done: Json, value: str, *, user: str = ALICE) -> Json:
+        """Choose in the menu of what an interaction showed to one person."""
+        found = next(c for c in components_of(done["message"]) if c["type"] == 3)
+        return await self._press(done["channel"], done["message"], found["custom_id"], user, [value])
+
     async def _press(
         self, channel: str, message: Json, custom_id: str, user: str, values: list[str] | None
     ) -> Json:
@@ -83,15 +88,11 @@ class DiscordInteractions(DiscordState):
         """Send the form that an interaction opened."""
         form = opened["callback"]["data"]
         components = [
-            {
-                "type": 18,
-                "id": n,
-                "component": {**row["component"], "value": values.get(row["component"]["custom_id"], "")},
-            }
+            {"type": 18, "id": n, "component": _left_in(row["component"], values)}
             for n, row in enumerate(form["components"])
         ]
         data = {"custom_id": form["custom_id"], "components": components}
-        return await self._interact(5, data, opened["channel"], user)
+        return await self._interact(5, data, opened["channel"], user, message=opened["pressed"])
 
     def _registered(self, name: str, kind: int) -> Json:
         found = [c for c in self.commands.get("global", ()) if c["name"] == name and c["type"] == kind]
@@ -126,11 +127,12 @@ class DiscordInteractions(DiscordState):
             "channel": channel,
             "kind": kind,
             "callback": None,
+            "pressed": message,
             "shown": None,
         }
         await self.fire("INTERACTION_CREATE", event)
         await self.until(lambda: state["callback"] is not None, within_s=3.0)
-        if state["callback"]["type"] == 5:
+        if state["callback"]["type"] in (5, 6):
             await self.until(lambda: state["shown"] is not None)
         return state
 
@@ -161,3 +163,16 @@ class DiscordInteractions(DiscordState):
         message |= {"flags": 64, "attachments": [self.attach(name, data) for name, data in files]}
         state |= {"shown": body, "files": files, "message": message}
         return message
+
+
+def _left_in(field: Json, values: dict[str, str]) -> Json:
+    """A field of a form as a person sends it: untouched it holds what it began with, and a client keeps its limits."""
+    name = field["custom_id"]
+    if field["type"] == 3:
+        begun = [option["value"] for option in field["options"] if option.get("default")]
+        chosen = [values[name]] if name in values else begun
+        assert all(one in {option["value"] for option in field["options"]} for one in chosen)
+        return {**field, "values": chosen}
+    words = values.get(name, field.get("value") or "")
+    assert len(words) <= field.get("max_length", 4_000), f"{name} takes no more"
+    return {**field, "value": words}

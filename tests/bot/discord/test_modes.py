@@ -66,7 +66,8 @@ async def test_the_answers_are_compared_reviewed_and_saved_by_their_buttons(ther
     await finished(there, thread, 2)
     await there.server.press(thread, *there.server.button(thread, "Compare answers"))
     await finished(there, thread, 3)
-    reviewed = await there.server.press(thread, *there.server.button(thread, "Cross Review"))
+    offered = await there.server.press(thread, *there.server.button(thread, "Cross Review"))
+    reviewed = await there.server.press_shown(offered, "Start")
     assert shown(reviewed).startswith("Reviewers at work: seer")
     await there.server.until(lambda: any("Cross Review, result" in t for t in there.server.texts(thread)))
     await eventually(there.idle)
@@ -287,7 +288,9 @@ async def test_review_takes_the_last_answers_or_those_that_are_named(there: Disc
     await finished(there, thread, 2)
     before = len(there.model.calls)
     done = await there.server.command("review", thread, focus="Only cost.", reviewers=1)
-    assert shown(done) == "Reviewers at work: seer. Their results appear in the thread."
+    assert len(there.model.calls) == before
+    started = await there.server.press_shown(done, "Start")
+    assert shown(started) == "Reviewers at work: seer. Their results appear in the thread."
     await eventually(there.idle)
     sent = there.model.sent(before)
     assert all(part in sent for part in ("Only cost.", "answer 1", "answer 2"))
@@ -304,9 +307,8 @@ async def test_an_answer_is_reviewed_from_the_menu_of_its_message(there: Discord
     thread = await start(there, "compare", question="Which?", models="alpha,beta")
     await finished(there, thread, 2)
     answer = there.server.ours(thread)[0]
-    assert shown(await there.server.menu("Cross Review", thread, answer["id"])).startswith(
-        "Reviewers at work"
-    )
+    offered = await there.server.menu("Cross Review", thread, answer["id"])
+    assert shown(await there.server.press_shown(offered, "Start")).startswith("Reviewers at work")
     refused = await there.server.menu("Cross Review", GENERAL, thread)
     assert "This is not an answer" in shown(refused)
 

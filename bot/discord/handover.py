@@ -1,0 +1,284 @@
+"""Handover on Discord: a private draft that is edited form by form and sent once. Nothing of it is kept on our side
+but in the store, so every step goes on after a restart."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import discord
+
+from bot.discord.action import Actions, Spot
+from bot.discord.card import Card, Form
+from bot.discord.handover_card import (
+    CONFIRM,
+    EDIT,
+    SEND,
+    SHOW,
+    TARGET,
+    confirm_card,
+    draft_card,
+    fingerprint,
+    sent_card,
+    targets_card,
+    waiting_card,
+)
+from bot.discord.handover_form import (
+    FIELDS,
+    FORM,
+    Choices,
+    Group,
+    fields_form,
+    setup_form,
+    start_form,
+    with_fields,
+    with_setup,
+    with_start,
+)
+from bot.discord.private import Later, Press, Pressed, Private, problem_on
+from core import i18n
+from core.commands.handover import (
+    Sending,
+    begin_handover,
+    edit_handover,
+    estimate_handover,
+    keep_target_form,
+    send_handover,
+    show_handover,
+)
+from core.commands.model import list_models
+from core.commands.opening import usual_setup
+from core.commands.services import Services
+from core.commands.thread import show_thread
+from core.domain.drafting import HandoverDraft, TargetForm
+from core.domain.errors import Refusal
+from core.domain.handover import HandoverFields
+from core.domain.ids import ThreadId
+from core.domain.policy import Actor
+from core.domain.thread import Mode
+from core.domain.view import ButtonAction
+
+NO_CENTRE: Final = "-"
+OPENS_S: Final = 20.0
+"""How long the person waits for the link to the new thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handovers:
+    services: Services
+    actions: Actions
+    private: Private
+
+    def presses(self) -> Mapping[str, Press]:
+        """What its buttons, menus and forms do."""
+        return {
+            ButtonAction.HAND_OVER: self.choose,
+            TARGET: self.take_target,
+            SHOW: self.show,
+            EDIT: self.open_form,
+            FORM: self.take_form,
+            SEND: self.send,
+            CONFIRM: self.confirm,
+        }
+
+    # --- where to -------------------------------------------------------------------------------------------------
+
+    async def command(self, interaction: discord.Interaction[Any], target: str) -> None:
+        """`/handover`: drafted at once where the target is named."""
+
+        async def act(actor: Actor, spot: Spot) -> Card | Later:
+            thread_id = await self.actions.thread(actor, spot, "/handover")
+            if not target:
+                return await self._targets(actor, thread_id, "", str(interaction.id))
+            return await self._begin(actor, spot, thread_id, target, None, str(interaction.id))
+
+        await self.private.answer(interaction, act)
+
+    async def choose(self, pressed: Pressed) -> None:
+        """The button under an answer, which in a Compare is the centre."""
+
+        async def act(actor: Actor, spot: Spot) -> Card:
+            thread_id = await self.actions.thread(actor, spot, "/handover")
+            return await self._targets(actor, thread_id, pressed.ref, str(pressed.interaction.id))
+
+        await self.private.answer(pressed.interaction, act)
+
+    async def _targets(self, actor: Actor, thread_id: ThreadId, picked: str, opening: str) -> Card:
+        page = await show_thread(self.services, actor, thread_id)
+        if not page.targets:
+            raise Refusal("handover_no_route", source=page.mode.value)
+        centre = picked if page.mode is Mode.COMPARE else ""
+        ref = f"{centre or NO_CENTRE}:{opening}"
+        return targets_card(page.targets, ref, actor.locale, centre=bool(centre))
+
+    async def take_target(self, pressed: Pressed) -> None:
+        centre, _, opening = pressed.ref.rpartition(":")
+
+        async def act(actor: Actor, spot: Spot) -> Later:
+            thread_id = await self.actions.thread(actor, spot, "/handover")
+            picked = None if centre == NO_CENTRE else centre
+            return await self._begin(actor, spot, thread_id, pressed.chosen, picked, opening)
+
+        await self.private.answer(pressed.interaction, act, in_place=True)
+
+    async def _begin(
+        self, actor: Actor, spot: Spot, thread_id: ThreadId, target: str, centre: str | None, opening: str
+    ) -> Later:
+        """One draft for each opening and target, however often that is chosen."""
+        key = f"discord:handover:{opening}:{target}"
+        handover_id = await begin_handover(
+            self.services, actor, thread_id, target, centre=centre, event_key=key
+        )
+        return self._when_drafted(actor, spot, handover_id)
+
+    def _when_drafted(self, actor: Actor, spot: Spot, handover_id: str) -> Later:
+        async def drafted() -> bool:
+            return (await show_handover(self.services, actor, handover_id)).status != "drafting"
+
+        async def then() -> Card:
+            await self.private.until(drafted)
+            return await self._card(actor, spot, handover_id)
+
+        return Later(card=waiting_card(handover_id, actor.locale), then=then)
+
+    # --- the draft ------------------------------------------------------------------------------------------------
+
+    async def show(self, pressed: Pressed) -> None:
+        async def act(actor: Actor, spot: Spot) -> Card | Later:
+            handover = await show_handover(self.services, actor, pressed.ref)
+            if handover.status == "drafting":
+                return self._when_drafted(actor, spot, pressed.ref)
+            return await self._card(actor, spot, pressed.ref)
+
+        await self.private.answer(pressed.interaction, act, in_place=True)
+
+    async def _card(self, actor: Actor, spot: Spot, handover_id: str) -> Card:
+        """The handover as it stands now."""
+        handover = await show_handover(self.services, actor, handover_id)
+        if handover.status == "drafting":
+            return waiting_card(handover_id, actor.locale)
+        if handover.target_thread_id is not None:
+            page = await show_thread(self.services, actor, handover.target_thread_id)
+            return sent_card(page.place, actor.locale, guild=str(spot.guild.id))
+        form = TargetForm.from_json(handover.form)
+        return draft_card(
+            handover_id,
+            handover.target_mode,
+            HandoverDraft.from_json(handover.draft),
+            HandoverFields.from_json(handover.fields),
+            form,
+            self._setup(actor, handover.target_mode, form),
+            actor.locale,
+        )
+
+    def _setup(self, actor: Actor, target: Mode, form: TargetForm) -> Mapping[str, Any]:
+        """What the target begins with: the usual, and what was chosen."""
+        usual = {} if target is Mode.CHAT else usual_setup(self.services, actor, target)
+        return {**usual, **form.setup}
+
+    async def open_form(self, pressed: Pressed) -> None:
+        handover_id, _, name = pressed.ref.partition(":")
+        ref = f"{pressed.ref}:{pressed.interaction.id}"
+
+        async def make(actor: Actor, spot: Spot) -> Form:
+            handover = await show_handover(self.services, actor, handover_id)
+            if handover.status != "draft":
+                raise Refusal("handover_sent_already" if handover.fields else "handover_drafting")
+            group, target = _group(name), handover.target_mode
+            if group in FIELDS:
+                return fields_form(ref, group, HandoverFields.from_json(handover.fields), actor.locale)
+            form = TargetForm.from_json(handover.form)
+            if group is Group.START:
+                return start_form(ref, target, form, actor.locale)
+            models = await list_models(self.services, actor)
+            choices = Choices(
+                models=tuple(one.alias for one in models if one.allowed), workflows=self.services.workflows
+            )
+            return setup_form(ref, target, form, self._setup(actor, target, form), choices, actor.locale)
+
+        await self.private.open(pressed.interaction, make)
+
+    async def take_form(self, pressed: Pressed) -> None:
+        """Keep what a form holds; whether it may be sent so is said when it is sent."""
+        handover_id, name, _, marks = (*pressed.ref.split(":"), "", "", "")[:4]
+
+        async def act(actor: Actor, spot: Spot) -> Card:
+            handover = await show_handover(self.services, actor, handover_id)
+            group, typed = _group(name), pressed.fields
+            if handover.status == "draft" and group in FIELDS:
+                fields = with_fields(HandoverFields.from_json(handover.fields), group, typed, marks)
+                await edit_handover(self.services, actor, handover_id, fields.to_json())
+            else:
+                form = TargetForm.from_json(handover.form)
+                if group is Group.START:
+                    form = with_start(handover.target_mode, form, typed, marks)
+                else:
+                    form = with_setup(handover.target_mode, form, typed)
+                await keep_target_form(self.services, actor, handover_id, form)
+            return await self._card(actor, spot, handover_id)
+
+        await self.private.answer(pressed.interaction, act, in_place=True, typed=pressed.typed)
+
+    # --- sending --------------------------------------------------------------------------------------------------
+
+    async def send(self, pressed: Pressed) -> None:
+        await self._answer_on_draft(pressed, pressed.ref, lambda a, s: self._send(a, s, pressed.ref, ""))
+
+    async def confirm(self, pressed: Pressed) -> None:
+        handover_id, _, seen = pressed.ref.rpartition(":")
+        await self._answer_on_draft(pressed, handover_id, lambda a, s: self._send(a, s, handover_id, seen))
+
+    async def _answer_on_draft(
+        self, pressed: Pressed, handover_id: str, act: Callable[[Actor, Spot], Awaitable[Card | Later]]
+    ) -> None:
+        """Carry out; a refusal stands above the draft, which stays as it was."""
+
+        async def tried(actor: Actor, spot: Spot) -> Card | Later:
+            try:
+                return await act(actor, spot)
+            except Refusal as refusal:
+                card = await self._card(actor, spot, handover_id)
+                return problem_on(card, i18n.refusal(actor.locale, refusal))
+
+        await self.private.answer(pressed.interaction, tried, in_place=True)
+
+    async def _send(self, actor: Actor, spot: Spot, handover_id: str, seen: str) -> Card | Later:
+        """Send it, once its cost was seen where the target calls more than one model."""
+        handover = await show_handover(self.services, actor, handover_id)
+        if handover.status == "sent":
+            return await self._card(actor, spot, handover_id)
+        if handover.status == "drafting":
+            raise Refusal("handover_drafting")
+        form = TargetForm.from_json(handover.form)
+        sending = Sending(
+            handover_id=handover_id,
+            fields=handover.fields,
+            start=form.start,
+            setup=form.setup,
+            model=form.model or None,
+        )
+        estimate = await estimate_handover(self.services, actor, sending)
+        if estimate.calls > 1 and seen != fingerprint(sending):
+            return confirm_card(sending, estimate, actor.locale)
+        target = await send_handover(
+            self.services,
+            actor,
+            replace(sending, estimate_seen=True),
+            event_key=f"discord:send:{handover_id}",
+        )
+
+        async def opened() -> bool:
+            return bool((await show_thread(self.services, actor, target.id)).place.thread)
+
+        async def then() -> Card:
+            await self.private.until(opened, within_s=OPENS_S)
+            return await self._card(actor, spot, handover_id)
+
+        return Later(card=sent_card(target.place, actor.locale, guild=str(spot.guild.id)), then=then)
+
+
+def _group(name: str) -> Group:
+    """Raises Refusal for a form of another release."""
+    try:
+        return Group(name)
+    except ValueError as error:
+        raise Refusal("button_outdated") from error
