@@ -28,6 +28,8 @@ CARRIED_WORDS: Final = frozenset(
 CARRIED_BUTTONS: Final = frozenset({ButtonAction.START, ButtonAction.APPROVE, ButtonAction.WITHDRAW})
 IN_THE_CONSOLE: Final = frozenset(
     {
+        ButtonAction.CONTINUE,
+        ButtonAction.CONTINUE_BEST,
         ButtonAction.HAND_OVER,
         ButtonAction.PIN,
         ButtonAction.ADOPT,

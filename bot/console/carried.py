@@ -13,7 +13,7 @@ from bot.console.parse import Form, position_of
 from core.commands.adoption import AdoptionRequest
 from core.commands.handover import Sending
 from core.domain.adoption import ReviewTexts
-from core.domain.handover import LISTS, Field, HandoverFields
+from core.domain.handover import JSON_NAMES, LISTS, Field, HandoverFields
 from core.domain.thread import Mode
 from core.domain.workflow import Workflow
 
@@ -66,6 +66,16 @@ def sending_of(
         setup=setup,
         model=form["model"] or None,
         estimate_seen=bool(form["estimate_seen"]),
+    )
+
+
+def workflow_inputs(workflows: Mapping[str, Workflow]) -> tuple[tuple[str, Field], ...]:
+    """The inputs that any workflow takes besides the request, each with the field that fills a blank one."""
+    declared = {one.name for workflow in workflows.values() for one in workflow.inputs}
+    return tuple(
+        (name, field)
+        for field, name in JSON_NAMES.items()
+        if name in declared and field is not Field.FIRST_REQUEST
     )
 
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-from bot.console.carried import SPARE_ROWS, TEXTS, fields_in, texts_in
+from bot.console.carried import SPARE_ROWS, TEXTS, fields_in, texts_in, workflow_inputs
 from bot.console.opening import fields_of
 from bot.console.page import NOTHING, START_LIMITS, Pages, message_quote
 from bot.console.parse import Form, Typed
 from bot.console.visit import Visit
 from core.commands.adoption import list_adoptions, show_changes, show_review
-from core.commands.handover import show_handover
+from core.commands.handover import centre_model, show_handover
 from core.commands.model import list_models
 from core.commands.opening import usual_setup
 from core.commands.pin import list_pins, show_pin_history
@@ -58,10 +58,9 @@ class CarryPages(Pages):
     async def handover_targets(
         self, visit: Visit, thread_id: str, *, typed: Typed = NOTHING, error: str = ""
     ) -> str:
-        """The modes in which the work may go on; from a Compare, with the picked answer in the centre."""
+        """The modes in which the work may go on, with the picked answer in the centre where there is one."""
         page = await show_thread(self.services, visit.actor, thread_id)
-        centre = (typed.centre or typed.ref) if page.mode is Mode.COMPARE else ""
-        item = await self._item(visit, thread_id, centre, typed.at) if centre else None
+        item = await self._item(visit, thread_id, typed.centre, typed.at) if typed.centre else None
         quote = message_quote(item)
         return await self._sheet(
             visit,
@@ -71,7 +70,7 @@ class CarryPages(Pages):
             error,
             targets=page.targets,
             source=page.mode,
-            centre=centre,
+            centre=typed.centre,
             quote=quote,
         )
 
@@ -93,7 +92,7 @@ class CarryPages(Pages):
         draft, target = HandoverDraft.from_json(handover.draft), handover.target_mode
         kept = HandoverFields.from_json(handover.fields)
         fields = kept if form is None else fields_in(form.fields, kept.source_mode)
-        setup = dict(form.fields) if form is not None else self._usual(visit, target)
+        setup = dict(form.fields) if form is not None else await self._usual(visit, handover_id, target)
         source = await show_thread(self.services, visit.actor, handover.source_thread_id)
         return self.renderer.page(
             "handover",
@@ -111,6 +110,7 @@ class CarryPages(Pages):
             fields=setup,
             models=[one for one in await list_models(self.services, visit.actor) if one.allowed],
             workflows=self.services.workflows.values(),
+            inputs=workflow_inputs(self.services.workflows),
             event_key=event_key,
             limits={
                 "overview": OVERVIEW_CHARS,
@@ -122,9 +122,9 @@ class CarryPages(Pages):
             **context,
         )
 
-    def _usual(self, visit: Visit, target: Mode) -> dict[str, str]:
+    async def _usual(self, visit: Visit, handover_id: str, target: Mode) -> dict[str, str]:
         if target is Mode.CHAT:
-            return {}
+            return {"model": await centre_model(self.services, visit.actor, handover_id)}
         return fields_of(target, usual_setup(self.services, visit.actor, target))
 
     async def handover_confirm(

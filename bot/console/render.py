@@ -73,6 +73,8 @@ _SHEETS: Final[Mapping[ButtonAction, tuple[str, str]]] = {
     ButtonAction.OTHER_MODEL: ("other", "ref"),
     ButtonAction.REVIEW: ("review", "ref"),
     ButtonAction.SAVE: ("save", "ref"),
+    ButtonAction.CONTINUE: ("handover", "centre"),
+    ButtonAction.CONTINUE_BEST: ("handover", "centre"),
     ButtonAction.HAND_OVER: ("handover", "ref"),
     ButtonAction.REJECT: ("reject", "ref"),
     ButtonAction.SHOW_CHANGES: ("changes", "ref"),
@@ -80,7 +82,7 @@ _SHEETS: Final[Mapping[ButtonAction, tuple[str, str]]] = {
 """Buttons that open a page of the thread: its path, and the field that names the row."""
 
 _PLACED: Final = frozenset(
-    {ButtonAction.BRANCH, ButtonAction.PIN, ButtonAction.REVIEW, ButtonAction.HAND_OVER}
+    {ButtonAction.BRANCH, ButtonAction.PIN, ButtonAction.REVIEW, ButtonAction.CONTINUE}
 )
 """Of these, the ones whose page has to find the message again."""
 

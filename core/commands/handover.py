@@ -7,7 +7,15 @@ from core.ai_input.handover import Words, content_of, declared_inputs, premises,
 from core.ai_input.material import Material
 from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, check_opening, say
-from core.commands.services import Services, access_thread, do_begin_run, enqueue, stands_in, thread_now
+from core.commands.services import (
+    Services,
+    access_thread,
+    allowed_models,
+    do_begin_run,
+    enqueue,
+    stands_in,
+    thread_now,
+)
 from core.domain.drafting import TargetForm
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields, check, check_route, read_target, sent_fields
@@ -31,8 +39,12 @@ from core.store.handover import (
     handovers_of,
 )
 from core.store.message import do_add_message, find_message, first_of_person
+from core.store.page import hidden_name
 from core.store.run import Run
 from core.store.thread import conversations, do_add_conversation, do_add_thread
+
+_PICKED_FROM = (Mode.COMPARE, Mode.DEBATE, Mode.WORKFLOW)
+"""Modes of which one answer can be the centre: picked in a Compare, or found the better one by a Cross Review."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +71,7 @@ async def begin_handover(
     centre: str | None = None,
     event_key: str,
 ) -> str:
-    """Have a handover drafted from a thread; returns its id. `centre` is the picked answer of a Compare.
+    """Have a handover drafted from a thread; returns its id. `centre` is the answer to go on with, if one was picked.
 
     Raises Refusal, among others for a route that is not allowed, with the list of those that are.
     """
@@ -98,8 +110,25 @@ async def begin_handover(
 async def _check_centre(session: Session, source: Thread, centre: str) -> None:
     row = await find_message(session, source.workspace_id, centre)
     is_answer = row is not None and row.run_id is not None and await stands_in(session, source, row)
-    if not is_answer or source.mode is not Mode.COMPARE:
+    if not is_answer or source.mode not in _PICKED_FROM:
         raise Refusal("answer_not_found")
+
+
+async def centre_model(services: Services, actor: Actor, handover_id: str) -> str:
+    """The model that wrote the picked answer, for a target that goes on with it (spec §8). Raises Refusal.
+
+    Empty where no answer was picked, where names are hidden, and where the workspace may not use the model.
+    """
+    handover = await show_handover(services, actor, handover_id)
+    if handover.centre_id is None:
+        return ""
+    async with services.store.reading() as session:
+        source = await thread_now(session, actor.workspace_id, handover.source_thread_id)
+        row = await find_message(session, actor.workspace_id, handover.centre_id)
+    allowed = allowed_models(services, services.policy(actor.workspace))
+    if row is None or row.author_name not in allowed or hidden_name(source, source.mode.value, None):
+        return ""
+    return row.author_name
 
 
 async def _do_draft(

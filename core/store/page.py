@@ -13,7 +13,7 @@ from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
 from core.domain.receipt import Usage
-from core.domain.thread import Conversation, Mode, Thread
+from core.domain.thread import Conversation, Mode, Status, Thread
 from core.domain.view import (
     AnswerState,
     AnswerView,
@@ -76,6 +76,7 @@ def quote(author: str, text: str) -> Quote:
     return Quote(author=author, text=line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…")
 
 
+CROSS_REVIEW = "cross_review"
 REVIEWABLE = frozenset({Mode.COMPARE.value, Mode.DEBATE.value, Mode.WORKFLOW.value})
 
 
@@ -99,7 +100,10 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
         ButtonAction.REVEAL: thread.id if is_blind else None,
         ButtonAction.REVIEW: result if run.kind in REVIEWABLE else None,
         ButtonAction.SAVE: result,
+        ButtonAction.CONTINUE: answer if is_compare and card.position is not None else None,
+        ButtonAction.CONTINUE_BEST: _best_reviewed(card) if ROUTES[thread.mode] else None,
         ButtonAction.HAND_OVER: answer if ROUTES[thread.mode] and card.position is not None else None,
+        ButtonAction.ADOPT: thread.id if _may_be_adopted(thread, run) else None,
         ButtonAction.PIN: answer,
         ButtonAction.SHOW_INPUT: receipt.id if receipt else None,
     }
@@ -116,6 +120,19 @@ def _again_ref(card: "Card") -> str:
     if card.run.kind == Mode.COMPARE.value and card.turn is not None:
         return f"{card.run.id}/{card.turn.step}"
     return card.run.id
+
+
+def _may_be_adopted(thread: Thread, run: Run) -> bool:
+    """Whether an answer is a branch's own, so that there is something to adopt."""
+    return thread.parent_id is not None and thread.status is Status.ACTIVE and run.thread_id == thread.id
+
+
+def _best_reviewed(card: "Card") -> str | None:
+    """The answer that a Cross Review puts first, under its result; None where several share the place."""
+    data = card.message.data if card.message else None
+    if card.run.kind != CROSS_REVIEW or data is None or data.get("best") is None:
+        return None
+    return str(data["answers"][data["best"]])
 
 
 def unread_files(attachments: Sequence[Attachment]) -> tuple[Phrase, ...]:

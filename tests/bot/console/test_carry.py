@@ -228,11 +228,18 @@ async def test_a_handover_may_be_typed_and_offers_the_workflows(ground: Ground, 
 
     await eventually(there)
     form = await visitor.get(path)
-    fields = {**form.fields(), "workflow": "decision_memo", "text": "Which one?"}
+    assert {one.attributes["name"] for one in form.all("textarea") if "input." in one.attributes["name"]} == {
+        "input.background",
+        "input.constraints",
+        "input.openQuestions",
+    }
+    own = {"input.background": "plantedinput"}
+    fields = {**form.fields(), **own, "workflow": "decision_memo", "text": "Which one?"}
     _, _, confirm = await visitor.post(f"{path}/send", fields)
     status, _, page = await visitor.post(f"{path}/send", confirm.fields())
     assert status == 200, page.text
     assert page.one("span", class_="badge mode-badge").text == "Workflow (Beta)"
+    await eventually(lambda: "plantedinput" in "".join(ground.world.model.sent_texts()))
 
 
 # --- adoptions ----------------------------------------------------------------------------------------------------
