@@ -87,7 +87,7 @@ class Adoptions:
     # --- the review -----------------------------------------------------------------------------------------------
 
     async def adopt(self, pressed: Pressed) -> None:
-        """The button of a branch, which may stand in the channel where the branch was opened."""
+        """The button under an answer of a branch."""
 
         async def act(actor: Actor, spot: Spot) -> Later:
             return await self._begin(actor, pressed.ref, pressed.key)

@@ -39,6 +39,7 @@ from core import i18n
 from core.commands.handover import (
     Sending,
     begin_handover,
+    centre_model,
     edit_handover,
     estimate_handover,
     keep_target_form,
@@ -72,6 +73,8 @@ class Handovers:
         """What its buttons, menus and forms do."""
         return {
             ButtonAction.HAND_OVER: self.choose,
+            ButtonAction.CONTINUE: self.choose_with,
+            ButtonAction.CONTINUE_BEST: self.choose_with,
             TARGET: self.take_target,
             SHOW: self.show,
             EDIT: self.open_form,
@@ -94,19 +97,24 @@ class Handovers:
         await self.private.answer(interaction, act)
 
     async def choose(self, pressed: Pressed) -> None:
-        """The button under an answer, which in a Compare is the centre."""
+        """The button under an answer, for the work as it stands."""
+        await self._choose(pressed, "")
 
+    async def choose_with(self, pressed: Pressed) -> None:
+        """The buttons that put one answer in the centre."""
+        await self._choose(pressed, pressed.ref)
+
+    async def _choose(self, pressed: Pressed, centre: str) -> None:
         async def act(actor: Actor, spot: Spot) -> Card:
             thread_id = await self.actions.thread(actor, spot, "/handover")
-            return await self._targets(actor, thread_id, pressed.ref, str(pressed.interaction.id))
+            return await self._targets(actor, thread_id, centre, str(pressed.interaction.id))
 
         await self.private.answer(pressed.interaction, act)
 
-    async def _targets(self, actor: Actor, thread_id: ThreadId, picked: str, opening: str) -> Card:
+    async def _targets(self, actor: Actor, thread_id: ThreadId, centre: str, opening: str) -> Card:
         page = await show_thread(self.services, actor, thread_id)
         if not page.targets:
             raise Refusal("handover_no_route", source=page.mode.value)
-        centre = picked if page.mode is Mode.COMPARE else ""
         ref = f"{centre or NO_CENTRE}:{opening}"
         return targets_card(page.targets, ref, actor.locale, centre=bool(centre))
 
@@ -159,7 +167,7 @@ class Handovers:
         if handover.target_thread_id is not None:
             page = await show_thread(self.services, actor, handover.target_thread_id)
             return sent_card(page.place, actor.locale, guild=str(spot.guild.id))
-        form = TargetForm.from_json(handover.form)
+        form = await self._form(actor, handover_id, handover.target_mode, handover.form)
         return draft_card(
             handover_id,
             handover.target_mode,
@@ -169,6 +177,15 @@ class Handovers:
             self._setup(actor, handover.target_mode, form),
             actor.locale,
         )
+
+    async def _form(
+        self, actor: Actor, handover_id: str, target: Mode, kept: Mapping[str, Any]
+    ) -> TargetForm:
+        """How the target begins: as filled in, and in a Chat else with the model that wrote the picked answer."""
+        form = TargetForm.from_json(kept)
+        if target is not Mode.CHAT or form.model:
+            return form
+        return replace(form, model=await centre_model(self.services, actor, handover_id))
 
     def _setup(self, actor: Actor, target: Mode, form: TargetForm) -> Mapping[str, Any]:
         """What the target begins with: the usual, and what was chosen."""
@@ -186,7 +203,7 @@ class Handovers:
             group, target = _group(name), handover.target_mode
             if group in FIELDS:
                 return fields_form(ref, group, HandoverFields.from_json(handover.fields), actor.locale)
-            form = TargetForm.from_json(handover.form)
+            form = await self._form(actor, handover_id, target, handover.form)
             if group is Group.START:
                 return start_form(ref, target, form, actor.locale)
             models = await list_models(self.services, actor)
@@ -248,7 +265,7 @@ class Handovers:
             return await self._card(actor, spot, handover_id)
         if handover.status == "drafting":
             raise Refusal("handover_drafting")
-        form = TargetForm.from_json(handover.form)
+        form = await self._form(actor, handover_id, handover.target_mode, handover.form)
         sending = Sending(
             handover_id=handover_id,
             fields=handover.fields,

@@ -188,8 +188,7 @@ def _header(view: BranchHeaderView, locale: str, guild: str) -> Card:
     lines += [_quote(quote) for quote in view.quotes if quote != view.split_quote]
     back = LinkButton(label=text(locale, "discord.back_to_parent"), url=address(guild, view.parent_place))
     file = TextFile(name="transcript.md", text=view.transcript) if view.transcript else None
-    adopt = press(Button(action=ButtonAction.ADOPT, ref=view.thread_id), locale)
-    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=(adopt, back), file=file)
+    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=(back,), file=file)
 
 
 def _outlined(card: Outline, locale: str, guild: str) -> Card:

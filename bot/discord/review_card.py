@@ -25,6 +25,7 @@ def offer(request: ReviewRequest, estimate: EstimateView, ref: str, locale: str)
     lines = [
         f"**{text(locale, 'discord.review_title', count=len(request.answers))}**",
         *([f"> {plain(request.focus, FIRST_WORDS)}"] if request.focus.strip() else []),
+        f"- {text(locale, 'discord.review_by', models=plain(', '.join(estimate.models), FIRST_WORDS))}",
         *(f"- {line}" for line in costs(estimate, locale)),
         *(f"⚠️ {plain(phrase(locale, note), FIRST_WORDS)}" for note in estimate.notes),
         f"-# {text(locale, 'discord.review_means')}",

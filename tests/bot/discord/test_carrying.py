@@ -183,10 +183,12 @@ async def test_a_picked_answer_of_a_compare_is_the_centre(there: DiscordWorld) -
     await server.until(lambda: len(server.ours(thread)) >= 2 and not there.busy(thread))
     await eventually(there.idle)
     picked = server.ours(thread)[1]
-    ref = next(c["custom_id"] for c in components_of(picked) if c.get("label") == "Hand over")
+    ref = next(c["custom_id"] for c in components_of(picked) if c.get("label") == "Continue with this one")
     targets = await server.press(thread, picked["id"], ref)
     assert "This answer is the centre" in shown(targets)
-    await seen(there, await server.choose_shown(targets, "chat"), "Only you see this draft")
+    draft = await seen(there, await server.choose_shown(targets, "chat"), "Only you see this draft")
+    (model,) = [name for name in ("alpha", "beta") if f"-# {name} ·" in picked["content"]]
+    assert f"- Model: {model}" in shown(draft)
     words = picked["content"].splitlines()[0]
     drafting = [call for call in there.model.calls if "draft" in call.request_id]
     sent = "\n".join(part.text for part in drafting[-1].ai_input.parts)
@@ -253,7 +255,7 @@ async def test_the_review_shows_what_is_covered_and_asks_for_a_choice_where_name
     server = there.server
     thread, branch = await with_conflict(there)
     await server.command("pin", branch, kind="decision", text="we stay on SQLite")
-    begun = await server.press(GENERAL, *server.button(GENERAL, "Ask for adoption"))
+    begun = await server.press(branch, *server.button(branch, "Ask for adoption"))
     review = await seen(there, begun, "Covered")
     for words in ("What would break?", "answer 2", "we stay on SQLite"):
         assert words in file_of(review)
@@ -474,6 +476,9 @@ async def test_a_review_shows_its_cost_first_and_starts_once(there: DiscordWorld
     await eventually(there.idle)
     assert len(there.model.calls) == calls + 1
     assert "Is it true?" in there.model.sent()
+    targets = await server.press(thread, *server.button(thread, "Continue with the better answer"))
+    draft = await seen(there, await server.choose_shown(targets, "chat"), "Only you see this draft")
+    assert "- Model: " in shown(draft)
     await server.says(thread, f"{MENTION} review")
     await server.until(lambda: any("Start Cross Review" in post for post in server.texts(thread)))
     denied = await server.press(thread, *server.button(thread, "Start"), user=BOB)

@@ -132,7 +132,7 @@ async def test_a_workflow_runs_its_steps_with_what_was_given(there: DiscordWorld
     thread = thread_in(await there.server.press_shown(offered, "Start"))
     await there.server.until(lambda: there.server.ours(thread))
     await eventually(there.idle)
-    assert r"Workflow \(Beta\), step" in there.server.texts(thread)[0]
+    assert r"Workflow \(Beta\), Diagnosis" in there.server.texts(thread)[0]
     assert "Dear all" in there.model.sent(0)
     assert "Ten words." in there.model.sent(0)
 
