@@ -141,7 +141,7 @@ async def edit_review(services: Services, actor: Actor, review_id: str, form: Re
     """Keep what a person has in the form so far; it is checked when the request is made. Raises Refusal."""
     await _review(services, actor, Action.REQUEST_ADOPTION, review_id)
     async with services.store.writing() as session:
-        await do_keep_form(session, actor.workspace_id, review_id, form)
+        await do_keep_form(session, actor.workspace_id, review_id, form.to_json())
 
 
 async def _review(

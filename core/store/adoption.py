@@ -443,13 +443,13 @@ async def do_keep_review(
 
 
 async def do_keep_form(
-    session: AsyncSession, workspace_id: WorkspaceId, review_id: str, form: ReviewForm
+    session: AsyncSession, workspace_id: WorkspaceId, review_id: str, form: Mapping[str, Any]
 ) -> None:
     """Store the request as far as a person has filled it in."""
     await session.execute(
         update(AdoptionReviewRow)
         .where(AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id)
-        .values(form=form.to_json())
+        .values(form=dict(form))
         .execution_options(synchronize_session=False)
     )
 

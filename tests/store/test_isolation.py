@@ -313,6 +313,7 @@ async def carry(store: Store, ground: Ground) -> dict[str, Any]:
         "adoption_id": adoption.id,
         "author_id": ground.person_id,
         "draft": {"fields": {}},
+        "form": {"start": "changed"},
         "found": {"forged": "delivery"},
         "handover_id": sent.id,
         "ids": [pin.id],
