@@ -49,13 +49,20 @@ class SlackAccess:
             if info.get("is_im"):
                 return bool(info.get("user") == person)
             open_to_all = not (info.get("is_private") or info.get("is_mpim") or info.get("is_group"))
-            if open_to_all and not await self._people.is_outsider(bot, person):
+            if open_to_all and await self._at_home(bot, info, person):
                 return True
             return person in await self._members_of(bot, channel)
         except PlatformFailure as failure:
             if failure.code in GONE or failure.code in ("user_not_found", "user_not_visible"):
                 return False
             raise
+
+    async def _at_home(self, bot: Bot, info: Json, person: str) -> bool:
+        """Whether public channels such as this one are open to the person."""
+        if await self._people.is_outsider(bot, person):
+            return False
+        # Installed in a whole organisation: what is public in one of its teams is not in the others.
+        return bool(bot.team) or bool(_teams_of(info) & await self._people.teams(bot, person))
 
     def vouch(self, bot: Bot, channel: str, person: str) -> None:
         """Slack itself just showed that the person can see the channel: an event of theirs came from there."""
@@ -105,3 +112,9 @@ class SlackAccess:
             return frozenset([str(member) async for member in pages])
 
         return await self._members.get((bot.workspace, channel), ask)
+
+
+def _teams_of(info: Json) -> frozenset[str]:
+    """The teams in which a channel stands."""
+    shared = [*(info.get("internal_team_ids") or ()), *(info.get("shared_team_ids") or ())]
+    return frozenset(str(one) for one in (info.get("context_team_id"), *shared) if one)

@@ -15,6 +15,8 @@ from core.domain.thread import Place
 class Caller:
     bot: Bot
     actor: Actor
+    team: str
+    """The person's own, which another than the bot's can be: an organisation has several, a shared channel too."""
 
     @property
     def locale(self) -> str:
@@ -33,7 +35,9 @@ class Callers:
         """Raises PlatformFailure and StoreUnavailable."""
         if channel:
             self._access.vouch(bot, channel, user)
-        return Caller(bot=bot, actor=await identify(self._services, await self._people.seen(bot, user)))
+        seen = await self._people.seen(bot, user)
+        team = await self._people.team(bot, user)
+        return Caller(bot=bot, actor=await identify(self._services, seen), team=team)
 
     def language(self, bot: Bot, user: str) -> str:
         """The person's language as far as it is known without asking."""

@@ -205,7 +205,7 @@ class Intake:
             ),
         )
         if result.run_id and not result.duplicate:
-            self.streams.reads(message.channel, message.thread, user=message.user, team=bot.team)
+            self.streams.reads(message.channel, message.thread, user=message.user, team=caller.team)
             if message.direct:
                 self.statuses.begin(bot, message.channel, message.thread, message.user)
         return result

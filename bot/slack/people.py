@@ -31,6 +31,16 @@ class People:
         """Display name for a text. Raises PlatformFailure."""
         return name_of(await self._info(bot, user), user)
 
+    async def team(self, bot: Bot, user: str) -> str:
+        """The team a person belongs to. Raises PlatformFailure."""
+        return str((await self._info(bot, user)).get("team_id") or bot.team)
+
+    async def teams(self, bot: Bot, user: str) -> frozenset[str]:
+        """The teams of an organisation that a person is in. Raises PlatformFailure."""
+        info = await self._info(bot, user)
+        found = (info.get("enterprise_user") or {}).get("teams") or [info.get("team_id")]
+        return frozenset(str(one) for one in found if one)
+
     async def is_outsider(self, bot: Bot, user: str) -> bool:
         """A guest or a person of another organisation, who sees only channels they are in. Raises PlatformFailure."""
         person = await self.seen(bot, user)

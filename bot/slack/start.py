@@ -163,7 +163,7 @@ class Starter:
         if result.duplicate:
             return
         bot, user = caller.bot, caller.actor.external_id
-        self.streams.reads(asked.channel, root, user=user, team=bot.team)
+        self.streams.reads(asked.channel, root, user=user, team=caller.team)
         if asked.channel.startswith(DIRECT):
             self.statuses.begin(bot, asked.channel, root, user)
 

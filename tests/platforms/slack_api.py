@@ -49,6 +49,7 @@ class Channel:
     kind: str = "channel"
     members: list[str] = field(default_factory=list)
     archived: bool = False
+    team: str = TEAM
     messages: dict[str, Json] = field(default_factory=dict)
 
     @property
@@ -104,9 +105,16 @@ class SlackApi:
         self.answer_pings = True
         self.tokens = {BOT_TOKEN: "bot", APP_TOKEN: "app"}
         self.oauth: dict[str, Json] = {}
+        self.organisations: dict[str, str] = {}
+        """The organisation that installed the app for a team; teams that are missing installed it themselves."""
+        self.reach = {BOT_TOKEN: {TEAM}}
+        """Teams whose channels a token opens."""
+        self.used: list[tuple[str, str]] = []
+        """Token and method of every call that was let in."""
         self.opened = 0
         self.connected: list[web.WebSocketResponse] = []
         self.listening = asyncio.Event()
+        self._token = ""
         self._tickets: set[str] = set()
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._triggers: dict[str, tuple[str, float]] = {}
@@ -121,21 +129,28 @@ class SlackApi:
         kind = self.channels[channel].type
         return {**message, "channel": channel, "event_ts": message["ts"], "channel_type": kind}
 
+    def team_of(self, event: Json) -> str:
+        """The team in which something happens."""
+        channel = self.channels.get(str(event.get("channel", "")))
+        return channel.team if channel else str(event.get("team") or TEAM)
+
     def envelope(self, event: Json) -> Json:
+        team = self.team_of(event)
+        organisation = self.organisations.get(team)
         return {
             "type": "event_callback",
-            "team_id": TEAM,
+            "team_id": team,
             "api_app_id": APP,
             "event": event,
             "event_id": f"Ev{uuid4().hex}",
             "event_time": int(time.time()),
             "authorizations": [
                 {
-                    "enterprise_id": None,
-                    "team_id": TEAM,
+                    "enterprise_id": organisation,
+                    "team_id": None if organisation else team,
                     "user_id": BOT_USER,
                     "is_bot": True,
-                    "is_enterprise_install": False,
+                    "is_enterprise_install": organisation is not None,
                 }
             ],
         }
@@ -211,11 +226,26 @@ class SlackApi:
         if (method == "apps.connections.open") != (kind == "app"):
             raise Refused("not_allowed_token_type")
         args.pop("token", None)
+        self._token = token
+        self.used.append((token, method))
 
     def _unknown(self, args: Json) -> Json:
         raise Refused("unknown_method")
 
     def _auth_test(self, args: Json) -> Json:
+        teams = self.reach.get(self._token, {TEAM})
+        organisation = next((self.organisations[t] for t in sorted(teams) if t in self.organisations), None)
+        if organisation or TEAM not in teams:
+            name = organisation or min(teams)
+            return {
+                "url": f"https://{name.lower()}.slack.com/",
+                "team": name,
+                "team_id": name,
+                "enterprise_id": organisation,
+                "user_id": BOT_USER,
+                "bot_id": BOT_ID,
+                "is_enterprise_install": organisation is not None,
+            }
         return {
             "url": "https://testers.slack.com/",
             "team": "Testers",
@@ -248,6 +278,9 @@ class SlackApi:
 
     def _channel(self, args: Json, *, write: bool) -> Channel:
         channel = self.channels.get(args.get("channel", ""))
+        if channel is not None and channel.team not in self.reach.get(self._token, {TEAM}):
+            self.anomalies.append(f"a token of another workspace at {channel.id}")
+            channel = None
         if channel is None or (channel.kind != "channel" and BOT_USER not in channel.members):
             raise Refused("channel_not_found")
         if write and BOT_USER not in channel.members:
@@ -262,6 +295,8 @@ class SlackApi:
             "id": channel.id,
             "is_archived": channel.archived,
             "is_member": BOT_USER in channel.members,
+            "context_team_id": channel.team,
+            "shared_team_ids": [channel.team],
         }
         if channel.kind == "im":
             described |= {"is_im": True, "user": next(m for m in channel.members if m != BOT_USER)}

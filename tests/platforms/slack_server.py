@@ -69,7 +69,8 @@ class SlackServer(SlackApi):
         self, text: str, *, user: str = "UALICE", channel: str = "C1", thread: str | None = None, **more: Any
     ) -> Json:
         """Put a person's message into a channel, without telling anyone."""
-        message = {"type": "message", "user": user, "ts": self.ts(), "text": text, "team": TEAM, **more}
+        message = {"type": "message", "user": user, "ts": self.ts(), "text": text, **more}
+        message.setdefault("team", self.channels[channel].team)
         if thread:
             message["thread_ts"] = thread
         self.channels[channel].messages[message["ts"]] = message
@@ -141,7 +142,7 @@ class SlackServer(SlackApi):
         if message.get("thread_ts"):
             container["thread_ts"] = message["thread_ts"]
         body = {
-            **self._interactive("block_actions", user),
+            **self._interactive("block_actions", user, channel=channel),
             "channel": {"id": channel},
             "container": container,
             "message": message,
@@ -159,7 +160,7 @@ class SlackServer(SlackApi):
         """Take an entry of an overflow menu that stands under a message."""
         message = self.channels[channel].messages[ts]
         body = {
-            **self._interactive("block_actions", user),
+            **self._interactive("block_actions", user, channel=channel),
             "channel": {"id": channel},
             "container": {
                 "type": "message",
@@ -186,7 +187,7 @@ class SlackServer(SlackApi):
         (block,) = (b for b in message["blocks"] if b["type"] == "context_actions")
         (element,) = block["elements"]
         body = {
-            **self._interactive("block_actions", user),
+            **self._interactive("block_actions", user, channel=channel),
             "channel": {"id": channel},
             "container": {
                 "type": "message",
@@ -226,7 +227,7 @@ class SlackServer(SlackApi):
         return await self.deliver("interactive", body)
 
     async def shortcut(self, name: str, channel: str = "", ts: str = "", *, user: str = "UALICE") -> Delivery:
-        body = self._interactive("message_action" if ts else "shortcut", user)
+        body = self._interactive("message_action" if ts else "shortcut", user, channel=channel)
         body |= {"callback_id": name, "action_ts": self.ts()}
         if ts:
             message = self.channels[channel].messages[ts]
@@ -237,14 +238,17 @@ class SlackServer(SlackApi):
     async def slash(
         self, command: str, text: str = "", *, channel: str = "C1", user: str = "UALICE"
     ) -> Delivery:
+        team = self.channels[channel].team
+        organisation = self.organisations.get(team)
         body = {
-            "team_id": TEAM,
+            "team_id": team,
             "channel_id": channel,
             "user_id": user,
             "command": command,
             "text": text,
             "api_app_id": APP,
-            "is_enterprise_install": "false",
+            "is_enterprise_install": "true" if organisation else "false",
+            **({"enterprise_id": organisation} if organisation else {}),
             "response_url": self.answer_address(),
             "trigger_id": self.trigger(user),
         }
@@ -268,14 +272,16 @@ class SlackServer(SlackApi):
             view["open"] = False
         return delivery
 
-    def _interactive(self, kind: str, user: str) -> Json:
+    def _interactive(self, kind: str, user: str, *, channel: str = "") -> Json:
+        team = self.channels[channel].team if channel else self.users[user].get("home", TEAM)
+        organisation = self.organisations.get(team)
         return {
             "type": kind,
             "api_app_id": APP,
-            "team": {"id": TEAM},
-            "user": {"id": user, "team_id": TEAM},
-            "enterprise": None,
-            "is_enterprise_install": False,
+            "team": {"id": team},
+            "user": {"id": user, "team_id": self.users[user].get("team_id", team)},
+            "enterprise": {"id": organisation, "name": organisation} if organisation else None,
+            "is_enterprise_install": organisation is not None,
             "trigger_id": self.trigger(user),
         }
 

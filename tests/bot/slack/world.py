@@ -10,7 +10,9 @@ from typing import Any
 from sqlalchemy import select
 
 from bot.slack.adapter import SlackAdapter, SlackPlatform, one_bot, open_platform
+from bot.slack.bots import Bots
 from bot.slack.caller import Callers
+from bot.slack.calls import Calls
 from bot.slack.people import PLATFORM
 from core.commands.thread import list_channels, show_thread
 from core.domain.ids import ThreadId, WorkspaceId
@@ -72,8 +74,11 @@ class SlackWorld:
 
     async def actor(self, user: str = "UALICE") -> Actor:
         bot = await self.platform.bots.of_workspace(TEAM)
-        callers = Callers(self.services, self.platform.people, self.platform.access)
-        return (await callers.caller(bot, user)).actor
+        return (await self.callers.caller(bot, user)).actor
+
+    @property
+    def callers(self) -> Callers:
+        return Callers(self.services, self.platform.people, self.platform.access)
 
     @property
     def services(self) -> Any:
@@ -145,6 +150,7 @@ async def open_slack_world(
     signing_secret: str = "",
     before: Callable[[SlackPlatform], None] = lambda platform: None,
     patient: bool = True,
+    make_bots: Callable[[Calls], Bots] | None = None,
 ) -> AsyncGenerator[SlackWorld]:
     """The product connected to `server`. Opened again on the same folder it is the same product after a restart."""
     holder: list[World] = []
@@ -154,7 +160,10 @@ async def open_slack_world(
             return await external_id_of(session, workspace_id)
 
     opened = open_platform(
-        api_url=server.api_url, make_bots=one_bot(BOT_TOKEN), external_id=external_id, speed=HURRY
+        api_url=server.api_url,
+        make_bots=make_bots or one_bot(BOT_TOKEN),
+        external_id=external_id,
+        speed=HURRY,
     )
     async with opened as platform:
         before(platform)
