@@ -12,8 +12,9 @@ PromptflowError
 Anything else that is raised is a bug and is not caught before the edge of a run or a request.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class PromptflowError(Exception):
@@ -33,22 +34,36 @@ class Refusal(PromptflowError):
 
 
 class ConfigurationError(PromptflowError):
-    """A configuration or prompt file that cannot be used. `line` counts from 1; 0 when no line applies."""
+    """A configuration or prompt file that cannot be used. `line` counts from 1; 0 when no line applies.
 
-    def __init__(self, file: str, reason: str, *, line: int = 0) -> None:
+    `reason` is English. Where people edit such a file in the product, `code` names the sentence `problem.<code>` of
+    the catalogue, and `fields` fill its placeholders.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        reason: str,
+        *,
+        line: int = 0,
+        code: str = "",
+        fields: Mapping[str, str | float] = MappingProxyType({}),
+    ) -> None:
         place = f"{file}:{line}" if line else file
         super().__init__(f"{place}: {reason}")
         self.file = file
         self.line = line
         self.reason = reason
+        self.code = code
+        self.fields = fields
 
 
 class ConfigurationErrors(ConfigurationError):
-    """Everything that one pass found wrong, in reading order; `file`, `line` and `reason` are those of the first."""
+    """Everything that one pass found wrong, in reading order; file, line and reason are those of the first."""
 
     def __init__(self, problems: Sequence[ConfigurationError]) -> None:
         first = problems[0]
-        super().__init__(first.file, first.reason, line=first.line)
+        super().__init__(first.file, first.reason, line=first.line, code=first.code, fields=first.fields)
         self.args = ("\n".join(str(problem) for problem in problems),)
         self.problems = tuple(problems)
 

@@ -8,7 +8,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from core.domain.errors import Refusal
+from core.domain.errors import ConfigurationError, Refusal
 from core.domain.view import Phrase
 
 LOCALES = ("en", "ja")
@@ -42,6 +42,11 @@ def phrase(locale: str, value: Phrase) -> str:
 def refusal(locale: str, value: Refusal) -> str:
     """What a person reads when a request is refused: what, why, what is allowed."""
     return text(locale, f"refusal.{value.code}", **value.fields)
+
+
+def reason(locale: str, value: ConfigurationError) -> str:
+    """Why a file cannot be used, without its place; in English where it has no sentence of the catalogue."""
+    return text(locale, f"problem.{value.code}", **value.fields) if value.code else value.reason
 
 
 def nearest(locale: str) -> str:

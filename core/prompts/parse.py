@@ -22,6 +22,7 @@ from jsonschema.exceptions import SchemaError, best_match
 
 from core.domain.errors import ConfigurationError, ConfigurationErrors
 from core.prompts.placeholder import NAME, placeholders, stray_marks
+from core.prompts.problem import problem
 from core.prompts.strict_yaml import Node, read_yaml
 from core.prompts.version import Example, Input, OutputFormat, Parts, PromptVersion, Trust
 
@@ -59,29 +60,27 @@ class _Reading:
         self.folder = folder
         self.problems: list[ConfigurationError] = []
         for name in sorted(files.keys() - set(FILES)):
-            self.problem(name, f"is no part of a prompt; parts are {', '.join(FILES)}")
+            self.problem(name, "unknown_file", parts=", ".join(FILES))
         self.texts = {name: self.normal_text(name, files[name]) for name in FILES if name in files}
 
-    def problem(self, file: str, reason: str, line: int = 0) -> None:
-        self.problems.append(ConfigurationError(f"{self.folder}/{file}", reason, line=line))
+    def problem(self, file: str, code: str, line: int = 0, **fields: str | int) -> None:
+        self.problems.append(problem(f"{self.folder}/{file}", code, line=line, **fields))
 
     def normal_text(self, name: str, data: bytes) -> str:
         if len(data) > MAX_FILE_BYTES:
-            self.problem(name, f"is larger than {MAX_FILE_BYTES} bytes")
+            self.problem(name, "too_large", limit=MAX_FILE_BYTES)
             return ""
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
-            self.problem(name, "is not UTF-8", data.count(b"\n", 0, error.start) + 1)
+            self.problem(name, "not_utf8", data.count(b"\n", 0, error.start) + 1)
             return ""
         text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         if not text.strip():
-            self.problem(name, "is empty")
+            self.problem(name, "empty")
         if marks := _CONFLICT.search(text):
             line = text.count("\n", 0, marks.start()) + 1
-            self.problem(
-                name, "holds marks of a conflict: keep one of the two texts and take the marks out", line
-            )
+            self.problem(name, "conflict_marks", line)
         return unicodedata.normalize("NFC", text)
 
     def tree(self, name: str) -> Node | None:
@@ -111,47 +110,47 @@ class _Reading:
 
     def metadata(self) -> Mapping[str, Node]:
         if METADATA not in self.texts:
-            self.problem(METADATA, "is missing")
+            self.problem(METADATA, "file_missing")
         node = self.tree(METADATA)
         if node is None:
             return {}
-        table = self.table(METADATA, node, "the file")
+        table = self.table(METADATA, node, "file_no_table")
         for key in table.keys() - {*REQUIRED_KEYS, *OPTIONAL_KEYS}:
-            self.problem(METADATA, f"unknown key: {key}", table[key].line)
+            self.problem(METADATA, "unknown_key", table[key].line, name=key)
         for key in REQUIRED_KEYS:
             if key not in table:
-                self.problem(METADATA, f"key missing: {key}")
+                self.problem(METADATA, "key_missing", name=key)
         return table
 
-    def table(self, file: str, node: Node, what: str) -> Mapping[str, Node]:
+    def table(self, file: str, node: Node, code: str, **fields: str) -> Mapping[str, Node]:
         if isinstance(node.value, Mapping):
             return node.value
-        self.problem(file, f"{what} must be a table of keys and values", node.line)
+        self.problem(file, code, node.line, **fields)
         return {}
 
     def scalar(
         self, metadata: Mapping[str, Node], key: str, check: Callable[[str], str] | None = None
     ) -> str:
-        """Text under a key; what `check` has against it is noted."""
+        """Text under a key; `check` gives the code of what is wrong with it, empty for nothing."""
         node = metadata.get(key)
         if node is None:
             return ""
         if not isinstance(node.value, str) or (not node.value.strip() and key in REQUIRED_KEYS):
-            self.problem(METADATA, f"{key} must be a text", node.line)
+            self.problem(METADATA, "no_text", node.line, name=key)
             return ""
-        objection = check(node.value) if check else ""
-        if objection:
-            self.problem(METADATA, f"{key} {objection}", node.line)
+        code = check(node.value) if check else ""
+        if code:
+            self.problem(METADATA, code, node.line, folder=self.folder)
         return node.value
 
     def check_name(self, name: str) -> str:
         if not _PROMPT_NAME.fullmatch(name):
-            return "must be lower-case words joined by dots, such as chat.answer"
-        return "" if name == self.folder else f"must equal the folder's name, {self.folder}"
+            return "name_words"
+        return "" if name == self.folder else "name_folder"
 
     @staticmethod
     def check_semver(version: str) -> str:
-        return "" if SEMVER.fullmatch(version) else "must be a semantic version, such as 1.0.0"
+        return "" if SEMVER.fullmatch(version) else "version"
 
     def last_updated(self, metadata: Mapping[str, Node]) -> date:
         found: list[date] = []
@@ -160,7 +159,7 @@ class _Reading:
             try:
                 found.append(date.fromisoformat(value if _DATE.fullmatch(value) else ""))
             except ValueError:
-                return "must be a date, such as 2026-01-31"
+                return "last_updated"
             return ""
 
         self.scalar(metadata, "last_updated", check)
@@ -173,28 +172,26 @@ class _Reading:
         items = node.value if isinstance(node.value, tuple) else ()
         models = tuple(item.value for item in items if isinstance(item.value, str) and item.value.strip())
         if not models or len(models) != len(items) or len(set(models)) != len(models):
-            self.problem(METADATA, "target_models must be a list of different names", node.line)
+            self.problem(METADATA, "target_models", node.line)
         return models
 
     def inputs(self, metadata: Mapping[str, Node]) -> dict[str, Input]:
         if "inputs" not in metadata:
             return {}
-        declared = self.table(METADATA, metadata["inputs"], "inputs")
+        declared = self.table(METADATA, metadata["inputs"], "inputs_no_table")
         return {name: self.declared_input(name, node) for name, node in declared.items()}
 
     def declared_input(self, name: str, node: Node) -> Input:
         if not re.fullmatch(NAME, name):
-            self.problem(METADATA, f"input {name} must be a lower-case word", node.line)
-        fields = self.table(METADATA, node, f"input {name}")
+            self.problem(METADATA, "input_word", node.line, name=name)
+        fields = self.table(METADATA, node, "input_no_table", name=name)
         texts = {key: field.value for key, field in fields.items() if isinstance(field.value, str)}
         if fields.keys() != {"trust", "description"} or not all(texts.get(key) for key in fields):
-            self.problem(
-                METADATA, f"input {name} must have a trust and a description, nothing else", node.line
-            )
+            self.problem(METADATA, "input_keys", node.line, name=name)
         trust = texts.get("trust", "")
         if trust in set(Trust):
             return Input(trust=Trust(trust), description=texts.get("description", ""))
-        self.problem(METADATA, f"trust of input {name} must be {' or '.join(Trust)}", node.line)
+        self.problem(METADATA, "input_trust", node.line, name=name)
         return Input(trust=Trust.UNTRUSTED, description="")
 
     # --- parts ------------------------------------------------------------------------------------------------------
@@ -204,7 +201,7 @@ class _Reading:
         system, task = (self.texts.get(name, "").strip() for name in (SYSTEM, TASK))
         fragments = self.fragments()
         if not (SYSTEM in self.texts or TASK in self.texts or FRAGMENTS in self.texts):
-            self.problem(METADATA, f"has none of {SYSTEM}, {TASK}, {FRAGMENTS} beside it")
+            self.problem(METADATA, "no_text_part", parts=f"{SYSTEM}, {TASK}, {FRAGMENTS}")
         self.check_placeholders(metadata, inputs, fragments)
         output_format = self.output_format(metadata)
         schema_json = self.schema_json(output_format)
@@ -224,13 +221,13 @@ class _Reading:
         if node is None:
             return {}
         fragments: dict[str, str] = {}
-        for name, item in self.table(FRAGMENTS, node, "the file").items():
+        for name, item in self.table(FRAGMENTS, node, "file_no_table").items():
             if not isinstance(item.value, str) or not item.value.strip():
-                self.problem(FRAGMENTS, f"{name} must be a text", item.line)
+                self.problem(FRAGMENTS, "no_text", item.line, name=name)
             else:
                 fragments[name] = item.value.strip()
         if node.value == {}:
-            self.problem(FRAGMENTS, "is empty")
+            self.problem(FRAGMENTS, "empty")
         return fragments
 
     def check_placeholders(
@@ -238,20 +235,18 @@ class _Reading:
     ) -> None:
         used = self.used_in(SYSTEM) | self.used_in(TASK) | self.used_in_fragments(fragments)
         for name in sorted(inputs.keys() - used):
-            self.problem(METADATA, f"input {name} is used in no part", metadata["inputs"].line)
+            self.problem(METADATA, "input_unused", metadata["inputs"].line, name=name)
         for file in (SYSTEM, TASK, FRAGMENTS):
             for name, line in placeholders(self.texts.get(file, "")).items():
                 if name not in inputs:
-                    self.problem(file, f"placeholder {name} is not declared under inputs", line)
+                    self.problem(file, "placeholder_undeclared", line, name=name)
                 elif file == SYSTEM and inputs[name].trust is Trust.UNTRUSTED:
-                    self.problem(
-                        file, f"placeholder {name} is untrusted: data has no place in {SYSTEM}", line
-                    )
+                    self.problem(file, "placeholder_untrusted", line, name=name)
 
     def used_in(self, file: str) -> set[str]:
         text = self.texts.get(file, "")
         for line, mark in stray_marks(text):
-            self.problem(file, f"stray {mark}: write {{{{name}}}}, or a backslash before it to keep it", line)
+            self.problem(file, "stray_mark", line, mark=mark)
         return set(placeholders(text))
 
     def used_in_fragments(self, fragments: Mapping[str, str]) -> set[str]:
@@ -260,7 +255,7 @@ class _Reading:
 
     def output_format(self, metadata: Mapping[str, Node]) -> OutputFormat:
         def check(value: str) -> str:
-            return "" if value in set(OutputFormat) else f"must be {' or '.join(OutputFormat)}"
+            return "" if value in set(OutputFormat) else "output_format"
 
         value = self.scalar(metadata, "output_format", check)
         return OutputFormat(value) if value in set(OutputFormat) else OutputFormat.TEXT
@@ -268,30 +263,22 @@ class _Reading:
     def schema_json(self, output_format: OutputFormat) -> str:
         """The output schema as canonical JSON; empty when there is none."""
         if (output_format is OutputFormat.JSON) != (SCHEMA in self.texts):
-            self.problem(METADATA, f"output_format json and {SCHEMA} belong together")
+            self.problem(METADATA, "schema_apart")
         if not self.texts.get(SCHEMA, "").strip():
             return ""
         try:
-            schema = json.loads(
-                self.texts[SCHEMA], object_pairs_hook=_distinct, parse_constant=_no_json_number
-            )
-            _refuse_references(schema)
-            Draft202012Validator.check_schema(schema)
-            text = json.dumps(schema, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            text.encode()
+            text = _canonical(self.texts[SCHEMA])
         except json.JSONDecodeError as error:
-            self.problem(SCHEMA, f"is not JSON: {error.msg}", error.lineno)
-            return ""
+            self.problem(SCHEMA, "no_json", error.lineno, detail=error.msg)
         except UnicodeEncodeError:
-            self.problem(SCHEMA, "half of a character is not allowed")
-            return ""
+            self.problem(SCHEMA, "half_character")
         except RecursionError:
-            self.problem(SCHEMA, "is nested too deeply")
-            return ""
+            self.problem(SCHEMA, "too_deep")
         except (ValueError, SchemaError) as error:
-            self.problem(SCHEMA, getattr(error, "message", str(error)))
-            return ""
-        return unicodedata.normalize("NFC", text)
+            self.problem(SCHEMA, "no_schema", detail=getattr(error, "message", str(error)))
+        else:
+            return text
+        return ""
 
     # --- examples ---------------------------------------------------------------------------------------------------
 
@@ -300,10 +287,10 @@ class _Reading:
         if node is None:
             return ()
         if not isinstance(node.value, tuple):
-            self.problem(FEW_SHOT, "must be a list of examples", node.line)
+            self.problem(FEW_SHOT, "examples_no_list", node.line)
             return ()
         if not task:
-            self.problem(FEW_SHOT, f"needs {TASK}, which its inputs fill")
+            self.problem(FEW_SHOT, "examples_without_task")
         return tuple(self.example(item, placeholders(task).keys(), schema_json) for item in node.value)
 
     def example(self, node: Node, wanted: Set[str], schema_json: str) -> Example:
@@ -316,14 +303,10 @@ class _Reading:
             or not isinstance(output, str)
             or not all(isinstance(value, str) for value in values.values())
         ):
-            self.problem(
-                FEW_SHOT,
-                "an example is a table with input (texts by placeholder) and output (a text)",
-                node.line,
-            )
+            self.problem(FEW_SHOT, "example_shape", node.line)
             return Example(values={}, output="")
         if values.keys() != wanted:
-            self.problem(FEW_SHOT, f"input must hold exactly: {', '.join(sorted(wanted))}", node.line)
+            self.problem(FEW_SHOT, "example_input", node.line, names=", ".join(sorted(wanted)))
         if schema_json:
             self.check_output(output, schema_json, node.line)
         return Example(
@@ -334,14 +317,23 @@ class _Reading:
         try:
             value = json.loads(output)
         except json.JSONDecodeError as error:
-            self.problem(FEW_SHOT, f"output is not JSON: {error.msg}", line)
+            self.problem(FEW_SHOT, "example_no_json", line, detail=error.msg)
             return
         except RecursionError:
-            self.problem(FEW_SHOT, "output is nested too deeply", line)
+            self.problem(FEW_SHOT, "example_too_deep", line)
             return
         mismatch = best_match(Draft202012Validator(json.loads(schema_json)).iter_errors(value))
         if mismatch is not None:
-            self.problem(FEW_SHOT, f"output does not satisfy {SCHEMA}: {mismatch.message}", line)
+            self.problem(FEW_SHOT, "example_unlike_schema", line, detail=mismatch.message)
+
+
+def _canonical(schema_text: str) -> str:
+    schema = json.loads(schema_text, object_pairs_hook=_distinct, parse_constant=_no_json_number)
+    _refuse_references(schema)
+    Draft202012Validator.check_schema(schema)
+    text = json.dumps(schema, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text.encode()
+    return unicodedata.normalize("NFC", text)
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

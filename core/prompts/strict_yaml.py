@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import yaml
 
-from core.domain.errors import ConfigurationError
+from core.prompts.problem import problem
 
 MAX_DEPTH = 20
 
@@ -40,13 +40,12 @@ def read_yaml(file: str, text: str) -> Node:
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ConfigurationError(
-            file, error.problem or str(error), line=mark.line + 1 if mark else 0
-        ) from error
+        line = mark.line + 1 if mark else 0
+        raise problem(file, "yaml", line=line, detail=error.problem or str(error)) from error
     except yaml.YAMLError as error:
-        raise ConfigurationError(file, str(error).splitlines()[0]) from error
+        raise problem(file, "yaml", detail=str(error).splitlines()[0]) from error
     if root is None:
-        raise ConfigurationError(file, "is empty")
+        raise problem(file, "empty")
     return _convert(file, root)
 
 
@@ -55,13 +54,13 @@ def _refuse_cleverness(file: str, text: str) -> None:
     for event in yaml.parse(text, Loader=yaml.BaseLoader):
         line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise ConfigurationError(file, "anchors and aliases are not allowed", line=line)
+            raise problem(file, "yaml_anchor", line=line)
         if getattr(event, "tag", None) is not None:
-            raise ConfigurationError(file, "tags are not allowed", line=line)
+            raise problem(file, "yaml_tag", line=line)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         # The composer recurses once a level; the event stream does not.
         if depth > MAX_DEPTH:
-            raise ConfigurationError(file, f"nested deeper than {MAX_DEPTH}", line=line)
+            raise problem(file, "yaml_depth", line=line, limit=MAX_DEPTH)
 
 
 def _convert(file: str, node: yaml.Node) -> Node:
@@ -76,7 +75,7 @@ def _convert(file: str, node: yaml.Node) -> Node:
 def _text(file: str, value: str, line: int) -> str:
     """In NFC, also where it was written with escapes, which nothing that looks at the file as a whole sees."""
     if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ConfigurationError(file, "half of a character is not allowed", line=line)
+        raise problem(file, "half_character", line=line)
     return unicodedata.normalize("NFC", value)
 
 
@@ -85,10 +84,10 @@ def _pairs(file: str, node: yaml.MappingNode) -> Iterator[tuple[str, Node]]:
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            raise ConfigurationError(file, "a key must be plain text", line=line)
+            raise problem(file, "yaml_key", line=line)
         name = _text(file, key.value, line)
         if name in seen:
-            raise ConfigurationError(file, f"key given twice: {name}", line=line)
+            raise problem(file, "key_twice", line=line, name=name)
         seen.add(name)
         converted = _convert(file, value)
         # A key's own line is where a reader looks for it; the value may start one line below.

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from core.domain.errors import ConfigurationErrors
+from core.i18n import reason
 from core.prompts.parse import parse_prompt
 from core.prompts.version import PromptVersion
 
@@ -38,11 +41,11 @@ def parse(changes: Mapping[str, str | bytes | None] | None = None, *, folder: st
 
 def problems(changes: Mapping[str, str | bytes | None], *, folder: str = NAME) -> list[str]:
     """What is wrong with the changed sample, as `file:line: reason`; fails when it is accepted."""
-    try:
+    with pytest.raises(ConfigurationErrors) as error:
         parse(changes, folder=folder)
-    except ConfigurationErrors as errors:
-        return [str(problem) for problem in errors.problems]
-    raise AssertionError("the prompt was accepted")
+    found = error.value.problems
+    assert all(reason("ja", one) != reason("en", one) == one.reason for one in found)
+    return [str(problem) for problem in found]
 
 
 def metadata(old: str, new: str) -> dict[str, str]:

@@ -3,7 +3,8 @@ from datetime import date
 
 import pytest
 
-from core.domain.errors import ConfigurationErrors
+from core.domain.errors import ConfigurationError, ConfigurationErrors
+from core.i18n import reason
 from core.prompts.parse import FILES, MAX_FILE_BYTES
 from core.prompts.version import Example, Input, OutputFormat, Trust
 from tests.prompts.sample import METADATA, NAME, metadata, parse, problems
@@ -208,14 +209,17 @@ def test_bad_metadata_is_refused_with_file_line_and_reason(old: str, new: str, p
             {**JSON_PROMPT, "output.schema.json": "{\n,"},
             "output.schema.json:2: is not JSON: Expecting property name enclosed in double quotes",
         ),
-        ({**JSON_PROMPT, "output.schema.json": '{"a": 1, "a": 2}'}, "output.schema.json: holds a key twice"),
+        (
+            {**JSON_PROMPT, "output.schema.json": '{"a": 1, "a": 2}'},
+            "output.schema.json: is no schema that can be used: holds a key twice",
+        ),
         (
             {**JSON_PROMPT, "output.schema.json": '{"type": "number!"}'},
-            "output.schema.json: 'number!' is not valid under any of the given schemas",
+            "output.schema.json: is no schema that can be used: 'number!' is not valid under any of the given schemas",
         ),
         (
             {**JSON_PROMPT, "output.schema.json": '{"items": [{"$ref": "http://127.0.0.1/x.json"}]}'},
-            "output.schema.json: $ref is not allowed: write the schema out in full",
+            "output.schema.json: is no schema that can be used: $ref is not allowed: write the schema out in full",
         ),
         ({**JSON_PROMPT, "output.schema.json": "[" * 100_000}, "output.schema.json: is nested too deeply"),
         (
@@ -224,7 +228,7 @@ def test_bad_metadata_is_refused_with_file_line_and_reason(old: str, new: str, p
         ),
         (
             {**JSON_PROMPT, "output.schema.json": '{"maximum": NaN}'},
-            "output.schema.json: NaN is no number in JSON",
+            "output.schema.json: is no schema that can be used: NaN is no number in JSON",
         ),
         (
             {**JSON_PROMPT, "few_shot.yaml": "- {input: {numbers: 1}, output: '" + "[" * 100_000 + "'}"},
@@ -280,3 +284,22 @@ def test_the_error_names_the_first_problem_and_reads_as_all_of_them() -> None:
     assert (error.value.file, error.value.line) == (f"{NAME}/system.md", 2)
     assert str(error.value).count("\n") == 1
     assert f"{NAME}/task.md:1: stray }}}}" in str(error.value)
+
+
+def test_a_problem_reads_in_the_language_of_whoever_edits_and_a_long_word_in_it_is_cut() -> None:
+    with pytest.raises(ConfigurationErrors) as error:
+        parse({"system.md": "{{tone}}\n{%", "prompt.yaml": METADATA + f"x{'y' * 500}: 1\n"})
+    first, second = error.value.problems
+    assert (first.line, reason("ja", first)) == (
+        2,
+        "{% が余っています。{{name}} の形で書くか、文字として残すなら前にバックスラッシュを付けてください",
+    )
+    assert reason("en", second) == second.reason == f"unknown key: x{'y' * 199}"
+    assert reason("ja", error.value) == reason("ja", first)
+
+
+def test_an_error_without_a_sentence_of_the_catalogue_stays_english() -> None:
+    assert (
+        reason("ja", ConfigurationError("promptflow.toml", "the file does not exist"))
+        == "the file does not exist"
+    )

@@ -34,10 +34,13 @@ def test_a_key_knows_its_line() -> None:
         ("a: 1\n[b]: 2", "x.yaml:2: a key must be plain text"),
         ("", "x.yaml: is empty"),
         ("# nothing\n", "x.yaml: is empty"),
-        ("a: 1\n---\nb: 2", "x.yaml:2: but found another document"),
-        ("a: 1\n b: 2", "x.yaml:2: mapping values are not allowed here"),
-        ("a: 'open", "x.yaml:1: found unexpected end of stream"),
-        ("a: \x01", "x.yaml: unacceptable character #x0001: special characters are not allowed"),
+        ("a: 1\n---\nb: 2", "x.yaml:2: cannot be read as YAML: but found another document"),
+        ("a: 1\n b: 2", "x.yaml:2: cannot be read as YAML: mapping values are not allowed here"),
+        ("a: 'open", "x.yaml:1: cannot be read as YAML: found unexpected end of stream"),
+        (
+            "a: \x01",
+            "x.yaml: cannot be read as YAML: unacceptable character #x0001: special characters are not allowed",
+        ),
         ("[" * 100_000, f"x.yaml:1: nested deeper than {MAX_DEPTH}"),
     ],
 )
