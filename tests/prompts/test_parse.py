@@ -289,13 +289,13 @@ def test_the_error_names_the_first_problem_and_reads_as_all_of_them() -> None:
 def test_a_problem_reads_in_the_language_of_whoever_edits_and_a_long_word_in_it_is_cut() -> None:
     with pytest.raises(ConfigurationErrors) as error:
         parse({"system.md": "{{tone}}\n{%", "prompt.yaml": METADATA + f"x{'y' * 500}: 1\n"})
-    first, second = error.value.problems
+    second, first = error.value.problems
     assert (first.line, reason("ja", first)) == (
         2,
         "{% が余っています。{{name}} の形で書くか、文字として残すなら前にバックスラッシュを付けてください",
     )
     assert reason("en", second) == second.reason == f"unknown key: x{'y' * 199}"
-    assert reason("ja", error.value) == reason("ja", first)
+    assert reason("ja", error.value) == reason("ja", second)
 
 
 def test_an_error_without_a_sentence_of_the_catalogue_stays_english() -> None:
