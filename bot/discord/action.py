@@ -1,8 +1,8 @@
 """What people ask for on Discord, by whatever route: each is one command of the core and what is said about it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import discord
 
@@ -18,11 +18,12 @@ from bot.discord.plan import names_in
 from bot.discord.render import plain, plain_lines, thread_name
 from bot.discord.review_card import offer
 from bot.discord.traffic import translated
+from bot.usage import draw_usage, read_usage
 from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.artifact import list_saved, save_answer, show_artifact
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, reveal, vote
-from core.commands.model import list_models, show_usage
+from core.commands.model import list_models
 from core.commands.place import Found, message_at, thread_at
 from core.commands.receipt import show_ai_input
 from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, estimate_review
@@ -37,9 +38,7 @@ from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, ButtonAction, MessageView, ThreadPage
 from core.i18n import text
 
-By = Literal["day", "model", "person"]
 SHOWS_ITSELF: Final = (Word.BRANCH, Word.RETRY, Word.STOP)
-USAGE_BY: Final[Mapping[str, By]] = {"day": "day", "model": "model", "person": "person"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,8 +353,9 @@ class Actions:
         return reply.models(await list_models(self.services, actor), actor.locale)
 
     async def usage(self, actor: Actor, by: str) -> Card:
-        lines = await show_usage(self.services, actor, by=USAGE_BY.get(by, "day"))
-        return reply.usage(lines, actor.locale)
+        usage = await read_usage(self.services, actor)
+        picture = await draw_usage(usage) if usage.days else None
+        return reply.usage(usage, by, picture, actor.locale)
 
     async def only_private(self, actor: Actor, command: str) -> Card:
         return Card(content=text(actor.locale, "discord.only_private", command=command))

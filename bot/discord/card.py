@@ -60,6 +60,14 @@ class TextFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    name: str
+    data: bytes
+    alternative: str
+    """What it shows, for people who do not see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """One message. `buttons` fill rows of five; a menu stands below them."""
 
@@ -69,6 +77,7 @@ class Card:
     file: TextFile | None = None
     also: TextFile | None = None
     """A second file."""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +149,14 @@ def _card_problems(card: Card) -> Iterator[str]:
             yield f"address of {size(button.url)} units"
     if card.menu:
         yield from _menu_problems(card.menu)
+    yield from _file_problems(card)
+
+
+def _file_problems(card: Card) -> Iterator[str]:
     if any(size(file.text) * 3 > limit.FILE_BYTES for file in (card.file, card.also) if file):
         yield "file too large"
+    if card.picture and not 1 <= size(card.picture.alternative) <= limit.ALTERNATIVE:
+        yield f"what a picture shows has {size(card.picture.alternative)} units"
 
 
 def _menu_problems(menu: Menu) -> Iterator[str]:

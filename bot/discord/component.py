@@ -107,8 +107,12 @@ def view_of(card: Card, *, mark: int | None = None) -> CardView:
 
 def file_of(card: Card) -> list[discord.File]:
     """The attachments of a card, if any, read from the start."""
-    files = [file for file in (card.file, card.also) if file is not None]
-    return [discord.File(io.BytesIO(file.text.encode()), filename=file.name) for file in files]
+    texts = [file for file in (card.file, card.also) if file is not None]
+    files = [discord.File(io.BytesIO(file.text.encode()), filename=file.name) for file in texts]
+    if (picture := card.picture) is not None:
+        data = io.BytesIO(picture.data)
+        files.append(discord.File(data, filename=picture.name, description=picture.alternative))
+    return files
 
 
 def has_marker(message: discord.Message, mark: int) -> bool:

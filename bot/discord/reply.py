@@ -1,11 +1,13 @@
 """What people are told in answer to a command: lists, receipts, help. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from bot.discord.card import Card, TextFile
+from bot.discord.card import Card, Picture, TextFile
 from bot.discord.difference import block, difference
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import plain
+from bot.usage import PICTURE, Usage, alternative, legend, together
 from core.commands.artifact import Shown
 from core.commands.review import ReviewStarted
 from core.domain.receipt import InputPart
@@ -23,6 +25,9 @@ from core.i18n import money, phrase, text
 
 DIFFERENCE = 600
 """Units that what changed has beside a long list of versions."""
+
+LEGEND = 400
+"""Characters of a line that says what the keys of a picture stand for: all its names, each cut to its own length."""
 
 HELP = (
     "chat",
@@ -194,27 +199,24 @@ def _trains(answer: str) -> str:
     return answer if answer in ("yes", "no") else "unknown"
 
 
-def usage(lines: Sequence[UsageLine], locale: str) -> Card:
-    """Calls, tokens and cost of the last days with a bar for each line, and their sum."""
+def usage(found: Usage, by: str, picture: bytes | None, locale: str) -> Card:
+    """Calls, tokens and cost of the last days with a bar for each line, their sum, and the picture with its keys."""
+    lines = {"model": found.models, "person": found.people}.get(by, found.days)
     if not lines:
         return Card(content=text(locale, "discord.usage_none"))
     most = max((line.cost_usd for line in lines), default=0.0)
     weight = [line.cost_usd if most else float(line.input_tokens + line.output_tokens) for line in lines]
     highest = max(weight) or 1.0
-    shown = [text(locale, "discord.usage")]
+    # Keys first: they belong to the picture, whatever of the list has no room.
+    shown = [text(locale, "discord.usage"), *(plain(line, LEGEND) for line in legend(found, locale))]
     for line, value in zip(lines, weight, strict=True):
         bar = "▇" * max(1, round(10 * value / highest)) if value else "·"
         shown.append(f"`{bar:<10}` **{plain(line.label)}** {_counted(line, locale)}")
-    total = UsageLine(
-        label="",
-        calls=sum(line.calls for line in lines),
-        input_tokens=sum(line.input_tokens for line in lines),
-        output_tokens=sum(line.output_tokens for line in lines),
-        cost_usd=sum(line.cost_usd for line in lines),
-        unpriced_calls=sum(line.unpriced_calls for line in lines),
-    )
-    shown.append(f"**{text(locale, 'discord.total')}** {_counted(total, locale)}")
-    return _fitted(shown, locale, file="usage.md")
+    shown.append(f"**{text(locale, 'discord.total')}** {_counted(together(lines), locale)}")
+    if picture is None:
+        return _fitted(shown, locale, file="usage.md")
+    chart = Picture(name=PICTURE, data=picture, alternative=alternative(found, locale))
+    return replace(_fitted(shown, locale, file="usage.md"), picture=chart)
 
 
 def _counted(line: UsageLine, locale: str) -> str:

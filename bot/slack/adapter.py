@@ -143,7 +143,7 @@ class SlackAdapter:
         )
         reviewer = Reviewer(services=services)
         desk = Desk(services, platform.access, platform.files, starter, reviewer)
-        private = Private(platform.calls, platform.files)
+        private = Private(platform.calls, platform.files, platform.access)
         intake = Intake(
             services=services,
             calls=platform.calls,

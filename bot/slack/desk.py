@@ -10,7 +10,7 @@ from typing import Final
 from bot import carried
 from bot.carried import CARRIED_BUTTONS, CARRIED_WORDS
 from bot.slack.access import SlackAccess
-from bot.slack.block import actions, button, section
+from bot.slack.block import actions, button, context, section
 from bot.slack.caller import Caller, place
 from bot.slack.feedback import FeedbackDesk
 from bot.slack.files import OutgoingFile, SlackFiles
@@ -34,10 +34,12 @@ from bot.slack.markdown import escape
 from bot.slack.page import help_message, home_view, models_message, sentence, threads_message, usage_message
 from bot.slack.parse import ACTION, Spot, Submission
 from bot.slack.people import PLATFORM
+from bot.slack.private import send_file
 from bot.slack.render import SlackMessage
 from bot.slack.review import Reviewer, Wish
 from bot.slack.start import Starter
 from bot.slack.words import Pointed, permalink
+from bot.usage import PICTURE, alternative, draw_usage, legend, read_usage
 from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.branch import BranchRequest, branch
@@ -137,9 +139,27 @@ class Desk:
             case Word.MODELS:
                 return models_message(t, await list_models(self._services, actor))
             case Word.USAGE:
-                return usage_message(t, await show_usage(self._services, actor, by="day"))
+                return await self._usage(caller)
             case _:
                 return help_message(t, SELF)
+
+    async def _usage(self, caller: Caller) -> SlackMessage:
+        """The numbers by day, and the picture with what its keys stand for."""
+        usage, t = await read_usage(self._services, caller.actor), caller.locale
+        shown = usage_message(t, usage.days)
+        if not usage.days:
+            return shown
+        keys = "\n".join(escape(line) for line in legend(usage, t))
+        file = OutgoingFile(
+            name=PICTURE,
+            title=i18n.text(t, "slack.usage_title"),
+            data=await draw_usage(usage),
+            comment=f"{shown.text}\n{keys}",
+            alternative=alternative(usage, t),
+            unsent=i18n.text(t, "usage.not_sent"),
+        )
+        note = context(escape(i18n.text(t, "usage.direct")))
+        return replace(shown, blocks=(*shown.blocks, note), file=file)
 
     async def home(self, caller: Caller) -> View:
         """The App Home of a person."""
@@ -232,9 +252,7 @@ class Desk:
             title=i18n.text(caller.locale, "slack.input_file", model=view.model),
             data=input_document(caller.locale, view).encode(),
         )
-        channel = await self._access.direct(caller.bot, caller.actor.external_id)
-        file_id = await self._files.reserve(caller.bot, file)
-        await self._files.share(caller.bot, file_id, file.title, channel=channel, thread=None)
+        await send_file(self._access, self._files, caller.bot, caller.actor.external_id, file)
 
     # --- forms -------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,12 @@ class OutgoingFile:
     name: str
     title: str
     data: bytes
+    comment: str = ""
+    """What is said above it, as mrkdwn; only where it is sent to one person."""
+    alternative: str = ""
+    """What a picture shows, for people who do not see it."""
+    unsent: str = ""
+    """The sentence for a person to whom it could not be sent."""
 
 
 class SlackFiles:
@@ -108,7 +114,11 @@ class SlackFiles:
     async def reserve(self, bot: Bot, file: OutgoingFile) -> str:
         """Upload a file without showing it to anyone; its id. Raises PlatformFailure."""
         place = await self._calls.call(
-            bot, "files.getUploadURLExternal", filename=file.name, length=len(file.data)
+            bot,
+            "files.getUploadURLExternal",
+            filename=file.name,
+            length=len(file.data),
+            alt_txt=file.alternative or None,
         )
         url = str(place.get("upload_url") or "")
         if not self.allows(url):
@@ -121,7 +131,9 @@ class SlackFiles:
             raise PlatformFailure("unreachable", retryable=True) from None
         return str(place["file_id"])
 
-    async def share(self, bot: Bot, file_id: str, title: str, *, channel: str, thread: str | None) -> None:
+    async def share(
+        self, bot: Bot, file_id: str, title: str, *, channel: str, thread: str | None, comment: str = ""
+    ) -> None:
         """Show an uploaded file in a thread, and return once it is there. Raises PlatformFailure."""
         await self._calls.call(
             bot,
@@ -129,6 +141,7 @@ class SlackFiles:
             files=json.dumps([{"id": file_id, "title": title}]),
             channel_id=channel,
             thread_ts=thread,
+            initial_comment=comment or None,
         )
         deadline = asyncio.get_running_loop().time() + SHARED_WITHIN_S
         pause_s = 0.2

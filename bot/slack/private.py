@@ -6,9 +6,10 @@ from typing import Final
 
 import aiohttp
 
+from bot.slack.access import SlackAccess
 from bot.slack.bots import Bot
 from bot.slack.calls import Calls
-from bot.slack.files import SlackFiles
+from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.page import sentence
 from bot.slack.parse import Spot
 from bot.slack.render import SlackMessage
@@ -40,18 +41,38 @@ def explain(locale: str, problem: BaseException) -> str:
             return i18n.text(locale, "slack.unexpected")
 
 
+async def send_file(
+    access: SlackAccess, files: SlackFiles, bot: Bot, person: str, file: OutgoingFile
+) -> None:
+    """Send a person a file in their conversation with the bot. Raises PlatformFailure."""
+    channel = await access.direct(bot, person)
+    file_id = await files.reserve(bot, file)
+    await files.share(bot, file_id, file.title, channel=channel, thread=None, comment=file.comment)
+
+
 class Private:
     """Tells one person something. A person who cannot be reached is no failure of what was done."""
 
-    def __init__(self, calls: Calls, files: SlackFiles) -> None:
+    def __init__(self, calls: Calls, files: SlackFiles, access: SlackAccess) -> None:
         self._calls = calls
         self._files = files
+        self._access = access
 
     async def say(self, bot: Bot, spot: Spot, text: str) -> None:
         await self.tell(bot, spot, sentence(text))
 
     async def tell(self, bot: Bot, spot: Spot, message: SlackMessage) -> None:
-        """Show `message` to the person of `spot`, in the thread they are in."""
+        """Show `message` to the person of `spot`, in the thread they are in, and then its file to them alone."""
+        await self._show(bot, spot, message)
+        if message.file is None:
+            return
+        try:
+            await send_file(self._access, self._files, bot, spot.user, message.file)
+        except PlatformFailure as failure:
+            log.warning("a file could not be sent to a person (%s)", failure.code)
+            await self._show(bot, spot, sentence(message.file.unsent))
+
+    async def _show(self, bot: Bot, spot: Spot, message: SlackMessage) -> None:
         try:
             if spot.thread or not spot.response_url:
                 await self._in_thread(bot, spot, message)

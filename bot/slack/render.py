@@ -61,6 +61,8 @@ class SlackMessage:
 
     blocks: tuple[Block, ...]
     text: str
+    file: OutgoingFile | None = None
+    """Goes to the direct conversation with the one person who reads the message: no file can be shown to one alone."""
 
     def last_resort(self) -> "SlackMessage":
         """The same with texts alone, for when Slack refuses the blocks."""

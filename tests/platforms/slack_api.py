@@ -527,6 +527,7 @@ class SlackApi:
             "id": file_id,
             "name": args["filename"],
             "length": int(args["length"]),
+            "alt_txt": args.get("alt_txt", ""),
             "channels": [],
         }
         return {"upload_url": f"http://127.0.0.1:{self.port}/upload/{file_id}", "file_id": file_id}
@@ -552,7 +553,7 @@ class SlackApi:
                 "user": BOT_USER,
                 "bot_id": BOT_ID,
                 "ts": self.ts(),
-                "text": "",
+                "text": args.get("initial_comment", ""),
             }
             message |= {"files": [{"id": file["id"], "name": file["name"]}], "blocks": []}
             if args.get("thread_ts"):

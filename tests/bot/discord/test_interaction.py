@@ -9,6 +9,8 @@ from tests.bot.discord.world import MENTION, DiscordWorld, labels, open_discord_
 from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Fault, Json
 from tests.platforms.discord_server import DiscordServer
 
+PNG = b"\x89PNG\r\n\x1a\n"
+
 
 def shown(done: Json) -> str:
     return str(done["shown"]["content"])
@@ -87,6 +89,27 @@ async def test_lists_and_help_are_for_whoever_asks(there: DiscordWorld) -> None:
     assert "`/branch`" in shown(await there.server.command("help", GENERAL))
     assert "メンション" in shown(await there.server.command("help", GENERAL, user=BOB))
     assert await there.server.suggestions("chat", GENERAL, "model", "be") == ["beta"]
+
+
+async def test_usage_comes_with_a_picture_that_only_the_one_who_asked_sees(there: DiscordWorld) -> None:
+    await there.ask("Which one?")
+    for person, keys in (
+        (ALICE, ["Models: 1 alpha", "People: A "]),
+        (BOB, ["モデル: 1 alpha", "メンバー: A "]),
+    ):
+        done = await there.server.command("usage", GENERAL, user=person)
+        ((name, data),) = done["files"]
+        assert (name, data[:8]) == ("usage.png", PNG)
+        (described,) = done["shown"]["attachments"]
+        assert "1" in described["description"]
+        assert [key for key in keys if key not in shown(done).replace("\\", "")] == []
+    assert there.server.broken == []
+
+
+async def test_usage_before_the_first_call_is_a_sentence_without_a_picture(there: DiscordWorld) -> None:
+    done = await there.server.command("usage", GENERAL)
+    assert shown(done) == "No model has been called in the last 30 days."
+    assert not done.get("files")
 
 
 async def test_a_policy_narrows_what_is_suggested_and_what_is_taken(there: DiscordWorld) -> None:

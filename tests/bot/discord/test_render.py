@@ -21,6 +21,7 @@ from bot.discord.card import (
 )
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import address, plain, render, thread_name
+from bot.usage import Usage
 from core.domain.message import Cut
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, ButtonAction, PostView
@@ -138,6 +139,9 @@ def test_a_place_without_a_thread_is_addressed_by_its_channel() -> None:
 # --- replies ------------------------------------------------------------------------------------------------------
 
 
+USAGE = Usage(days=USAGE_LINES[:2] * 15, models=USAGE_LINES[2:] * 9, people=USAGE_LINES[2:] * 9)
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_every_reply_is_within_the_limits(locale: str) -> None:
     cards = [
@@ -146,8 +150,8 @@ def test_every_reply_is_within_the_limits(locale: str) -> None:
         reply.threads(CHANNELS * 30, locale),
         reply.models(MODELS, locale),
         reply.models((), locale),
-        reply.usage(USAGE_LINES, locale),
-        reply.usage((), locale),
+        *(reply.usage(USAGE, by, b"png", locale) for by in ("day", "model", "person")),
+        reply.usage(Usage(days=(), models=(), people=()), "day", None, locale),
         reply.help_card(locale, ["a problem"]),
         *(reply.receipt(view, locale) for view in RECEIPTS.values()),
     ]

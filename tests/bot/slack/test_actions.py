@@ -7,6 +7,8 @@ from core.domain.view import AnswerView, MessageView
 from tests.bot.slack.world import MENTION, SlackWorld, actions_of, is_card, texts_of
 from tests.product import eventually
 
+PNG = b"\x89PNG\r\n\x1a\n"
+
 
 async def branch_of(slack: SlackWorld, root: str, *, channel: str = "C1") -> dict[str, Any]:
     """The first post of the branch that is opened next in the channel."""
@@ -231,6 +233,41 @@ async def test_lists_are_for_the_one_who_asked(slack: SlackWorld) -> None:
         answer = slack.server.answers.pop()
         assert answer["response_type"] == "ephemeral"
         assert expected in texts_of(answer)
+
+
+async def test_the_picture_of_usage_goes_to_the_one_who_asked_alone(slack: SlackWorld) -> None:
+    await slack.ask("Which database?")
+    before = {channel.id: len(channel.messages) for channel in slack.server.channels.values()}
+    await slack.server.slash("/usage")
+    await eventually(lambda: any(m.get("files") for m in slack.server.posts("D1")))
+    (file,) = [f for f in slack.server.files.values() if f["name"] == "usage.png"]
+    assert (file["data"][:8], file["channels"]) == (PNG, ["D1"])
+    assert "tokens" in file["alt_txt"]
+    assert len(file["alt_txt"]) <= 1_000
+    said = next(m for m in slack.server.posts("D1") if m.get("files"))["text"]
+    assert "Models: 1 alpha" in said
+    assert "People: A " in said
+    assert "direct conversation" in texts_of(slack.server.answers[0])
+    after = {channel.id: len(channel.messages) for channel in slack.server.channels.values()}
+    assert [c for c in after if after[c] != before.get(c, 0)] == ["D1"]
+
+
+async def test_usage_typed_in_a_thread_is_answered_in_private_too(slack: SlackWorld) -> None:
+    root = await slack.ask("Which database?")
+    await slack.server.say(f"{MENTION} usage", thread=root)
+    await eventually(lambda: any(m.get("files") for m in slack.server.posts("D1")))
+    assert "1 calls" in texts_of(slack.server.ephemerals[0])
+
+
+async def test_a_picture_that_slack_does_not_take_leaves_the_numbers_and_a_sentence(
+    slack: SlackWorld,
+) -> None:
+    await slack.ask("Which database?")
+    slack.server.fault("files.getUploadURLExternal", "error", code="file_uploads_disabled")
+    await slack.server.slash("/usage")
+    await eventually(lambda: len(slack.server.answers) == 2)
+    assert "1 calls" in texts_of(slack.server.answers[0])
+    assert slack.server.answers[1]["text"].startswith("The picture could not be sent.")
 
 
 async def test_a_command_works_where_the_bot_is_not_a_member(slack: SlackWorld) -> None:
