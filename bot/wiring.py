@@ -28,6 +28,7 @@ from bot.slack.adapter import SlackAdapter, many_bots, one_bot
 from bot.slack.adapter import open_platform as open_slack
 from bot.slack.doctor import try_slack
 from bot.slack.installed import InstalledBots
+from bot.slack.metrics import SlackMetrics
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
 from core.commands import care
@@ -168,7 +169,7 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
     store, feed = Store(settings.database_url), Feed()
     gateway = gateway_of(settings, catalogue, registry)
     try:
-        async with _open_platforms(settings, store, feed) as platforms:
+        async with _open_platforms(settings, store, feed, registry) as platforms:
             services = _services(settings, store, catalogue, gateway, platforms, registry)
             await migrate(store)
             await set_up(services)
@@ -240,7 +241,9 @@ def _services(
 
 
 @asynccontextmanager
-async def _open_platforms(settings: Settings, store: Store, feed: Feed) -> AsyncGenerator[Platforms]:
+async def _open_platforms(
+    settings: Settings, store: Store, feed: Feed, registry: CollectorRegistry
+) -> AsyncGenerator[Platforms]:
     """The console, and every platform that the settings name tokens for. Raises ConfigurationError."""
 
     async def external_id(workspace_id: WorkspaceId) -> str:
@@ -252,7 +255,7 @@ async def _open_platforms(settings: Settings, store: Store, feed: Feed) -> Async
     )
     async with AsyncExitStack() as stack:
         if settings.slack.bot_token or settings.slack.client_id:
-            await _add_slack(settings, store, stack, platforms, external_id)
+            await _add_slack(settings, store, stack, platforms, external_id, SlackMetrics(registry))
         if settings.discord.token:
             discord = Discord(settings.discord)
             platforms.posters[DISCORD], platforms.access[DISCORD] = discord.poster, discord.access
@@ -267,6 +270,7 @@ async def _add_slack(
     stack: AsyncExitStack,
     platforms: Platforms,
     external_id: Callable[[WorkspaceId], Awaitable[str]],
+    metrics: SlackMetrics,
 ) -> None:
     slack = settings.slack
     check_slack(settings)
@@ -281,7 +285,7 @@ async def _add_slack(
         else many_bots(installations, slack.client_id, slack.client_secret)
     )
     opened = await stack.enter_async_context(
-        open_slack(api_url=slack.api_url, make_bots=bots, external_id=external_id)
+        open_slack(api_url=slack.api_url, make_bots=bots, external_id=external_id, metrics=metrics)
     )
     installing = (
         Installing(

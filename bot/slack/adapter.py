@@ -22,6 +22,7 @@ from bot.slack.http import EventRoute
 from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
 from bot.slack.memo import Memo
+from bot.slack.metrics import SlackMetrics
 from bot.slack.modals import Modals
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
@@ -69,13 +70,14 @@ async def open_platform(
     make_bots: Callable[[Calls], Bots],
     external_id: Callable[[WorkspaceId], Awaitable[str]],
     speed: float = 1.0,
+    metrics: SlackMetrics | None = None,
 ) -> AsyncGenerator[SlackPlatform]:
     """Slack with its own HTTP session, until the block ends. Connects to nothing yet.
 
     `speed` multiplies how fast we send, for a Slack that allows more than the public one.
     """
     async with aiohttp.ClientSession() as session:
-        calls = Calls(api_url=api_url, session=session, speed=speed)
+        calls = Calls(api_url=api_url, session=session, speed=speed, metrics=metrics)
         bots, background = make_bots(calls), Background()
         people, files, streams = People(calls), SlackFiles(calls), Streams(calls)
         statuses = Statuses(calls, background)
@@ -170,7 +172,8 @@ class SlackAdapter:
             private=private,
             background=platform.background,
         )
-        self.sockets = Sockets(self.app.bolt, platform.calls.client(None), app_token) if app_token else None
+        metrics, client = platform.calls.metrics, platform.calls.client(None)
+        self.sockets = Sockets(self.app.bolt, client, app_token, metrics) if app_token else None
         self._events = EventRoute(self.app.bolt, signing_secret) if signing_secret else None
         self._installing = installing
         self._known = False

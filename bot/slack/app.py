@@ -8,7 +8,7 @@ are acknowledged in any case and the person is told how it went.
 import asyncio
 import logging
 import re
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, assert_never
 
 from slack_bolt.app.async_app import AsyncApp
@@ -71,6 +71,9 @@ STORE_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 ANYTHING: Final = re.compile(".*", re.DOTALL)
 
 
+Listener = Callable[[Json, AsyncBoltContext], Awaitable[BoltResponse]]
+
+
 class SlackApp:
     """The app as Slack talks to it."""
 
@@ -112,13 +115,22 @@ class SlackApp:
             process_before_response=True,
             signing_secret="",
         )
-        self.bolt.event(ANYTHING)(self._on_event)
-        self.bolt.action(ANYTHING)(self._on_click)
-        self.bolt.shortcut(ANYTHING)(self._on_shortcut)
-        self.bolt.command(ANYTHING)(self._on_slash)
-        self.bolt.view_submission(ANYTHING)(self._on_submission)
+        for kind, register, listen in (
+            ("event", self.bolt.event, self._on_event),
+            ("click", self.bolt.action, self._on_click),
+            ("shortcut", self.bolt.shortcut, self._on_shortcut),
+            ("command", self.bolt.command, self._on_slash),
+            ("form", self.bolt.view_submission, self._on_submission),
+        ):
+            register(ANYTHING)(self._timed(kind, listen))
         self.bolt.view_closed(ANYTHING)(self._on_nothing)
         self.bolt.options(ANYTHING)(self._on_nothing)
+
+    def _timed(self, kind: str, listen: Listener) -> Listener:
+        async def timed(body: Json, context: AsyncBoltContext) -> BoltResponse:
+            return await self._calls.metrics.timed(kind, listen(body, context))
+
+        return timed
 
     async def _authorize(self, context: AsyncBoltContext) -> AuthorizeResult | None:
         try:
@@ -146,11 +158,14 @@ class SlackApp:
 
     async def _on_event(self, body: Json, context: AsyncBoltContext) -> BoltResponse:
         event = parse_event(body)
+        kind, count = type(event).__name__.lower(), self._calls.metrics.count_event
         if isinstance(event, Ignored):
+            count(kind, "ignored")
             return acknowledged()
         team, enterprise = workspace_of(body)
         if isinstance(event, Removed):
             await self._bots.forget(team or enterprise)
+            count(kind, "taken")
             return acknowledged()
         bot = await self._bot(context)
         key = f"{bot.workspace}:{body.get('event_id')}"
@@ -163,16 +178,20 @@ class SlackApp:
         done, _ = await asyncio.wait({task}, timeout=ACK_S)
         if not done:
             log.info("an event is not stored yet and will be delivered again")
+            count(kind, "again")
             return come_again()
         problem = task.exception()
         if problem is None:
+            count(kind, "taken")
             return acknowledged()
         if isinstance(problem, StoreUnavailable) or (
             isinstance(problem, PlatformFailure) and problem.retryable
         ):
             log.warning("an event was not stored (%s) and will be delivered again", problem)
+            count(kind, "again")
             return come_again()
         log.error("an event could not be taken in", exc_info=problem)
+        count(kind, "failed")
         if isinstance(event, Written) and (event.direct or event.mentions(bot.user)):
             spot = Spot(channel=event.channel, user=event.user, thread=event.thread)
             sentence = explain(self._callers.language(bot, event.user), problem)

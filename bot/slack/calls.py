@@ -14,6 +14,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.bots import Bot
+from bot.slack.metrics import SlackMetrics
 from bot.slack.pacing import Pacing
 from core.domain.errors import PlatformFailure
 
@@ -44,7 +45,15 @@ READS: Final = frozenset(
 class Calls:
     """The Web API for every workspace over one HTTP session."""
 
-    def __init__(self, *, api_url: str, session: aiohttp.ClientSession, speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        session: aiohttp.ClientSession,
+        speed: float = 1.0,
+        metrics: SlackMetrics | None = None,
+    ) -> None:
+        self.metrics = metrics or SlackMetrics()
         self.api_url = api_url
         self.session = session
         self.pacing = Pacing(speed=speed)
@@ -111,6 +120,15 @@ class Calls:
         return answer
 
     async def _response(self, method: str, answering: Awaitable[Any]) -> Any:
+        try:
+            response = await self._answering(method, answering)
+        except PlatformFailure as failure:
+            self.metrics.count_call(method, failure)
+            raise
+        self.metrics.count_call(method, None)
+        return response
+
+    async def _answering(self, method: str, answering: Awaitable[Any]) -> Any:
         try:
             async with asyncio.timeout(CALL_S):
                 answer = await answering

@@ -16,6 +16,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.metrics import SlackMetrics
+
 log = logging.getLogger(__name__)
 
 CONNECTIONS: Final = 2
@@ -32,7 +34,10 @@ PAUSES_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
 class Connection:
     """One connection that is made again whenever it ends."""
 
-    def __init__(self, app: AsyncApp, client: AsyncWebClient, app_token: str, number: int) -> None:
+    def __init__(
+        self, app: AsyncApp, client: AsyncWebClient, app_token: str, metrics: SlackMetrics, number: int
+    ) -> None:
+        self._metrics = metrics
         self._app = app
         self._client = client
         self._app_token = app_token
@@ -57,6 +62,7 @@ class Connection:
                     handler.client.wss_uri = await handler.client.issue_new_wss_url()
                     await handler.client.connect()  # type: ignore[no-untyped-call]
                 well_for_s = await self._watch()
+                self._metrics.losses.inc()
                 log.warning("Slack connection %d was lost and is made anew", self._number)
                 failures = 0 if well_for_s > PAUSES_S[-1] else failures + 1
             except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -76,6 +82,7 @@ class Connection:
         async def hear(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
             if message.get("type") == "hello":
                 self._heard_hello = True
+                self._metrics.openings.inc()
 
         handler.client.message_listeners.append(hear)
         return handler
@@ -115,8 +122,11 @@ def _reason(error: Exception) -> str:
 class Sockets:
     """All connections of this process."""
 
-    def __init__(self, app: AsyncApp, client: AsyncWebClient, app_token: str) -> None:
-        self.connections = tuple(Connection(app, client, app_token, n + 1) for n in range(CONNECTIONS))
+    def __init__(self, app: AsyncApp, client: AsyncWebClient, app_token: str, metrics: SlackMetrics) -> None:
+        self._metrics = metrics
+        self.connections = tuple(
+            Connection(app, client, app_token, metrics, n + 1) for n in range(CONNECTIONS)
+        )
 
     async def is_well(self) -> bool:
         """At least one connection hears."""
@@ -127,3 +137,10 @@ class Sockets:
         async with asyncio.TaskGroup() as tasks:
             for connection in self.connections:
                 _ = tasks.create_task(connection.keep())
+            _ = tasks.create_task(self._measure())
+
+    async def _measure(self) -> None:
+        """Show for ever how many connections hear."""
+        while True:
+            self._metrics.connections.set(sum([await one.is_well() for one in self.connections]))
+            await asyncio.sleep(LOOK_S)

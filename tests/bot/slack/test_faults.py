@@ -229,6 +229,7 @@ async def test_a_store_that_is_away_makes_slack_send_the_event_again(
     await slack.settled("C1", root)
     assert any(d.attempts > 1 for d in slack.server.deliveries)
     assert len(slack.model.calls) == 1
+    assert slack.metric("events_total", kind="written", outcome="again") >= 1
 
 
 async def test_a_store_that_is_busy_for_a_moment_delays_the_acknowledgement_alone(
@@ -283,6 +284,7 @@ async def test_an_outage_longer_than_a_ticket_lives_ends_by_itself(
         await eventually(is_deaf)
         await eventually(slack.adapter.is_ready)
         await slack.ask("Which database?")
+        assert slack.metric("connections_lost_total") >= 1
 
 
 async def test_a_socket_that_is_open_and_deaf_is_replaced(
@@ -297,6 +299,7 @@ async def test_a_socket_that_is_open_and_deaf_is_replaced(
         server.answer_pings = True
         await eventually(slack.adapter.is_ready)
         await slack.ask("Which database?")
+        assert slack.metric("connections_opened_total") > 2
 
 
 async def test_a_token_that_slack_refuses_leaves_the_adapter_not_ready(

@@ -85,6 +85,12 @@ class SlackWorld:
         access = {**self.world.services.access, PLATFORM: self.platform.access}
         return replace(self.world.services, access=access)
 
+    def metric(self, name: str, **labels: str) -> float:
+        """What is measured under a name."""
+        return (
+            self.platform.calls.metrics.registry.get_sample_value(f"promptflow_slack_{name}", labels) or 0.0
+        )
+
     async def threads(self, user: str = "UALICE") -> list[ThreadId]:
         """Every thread that a person can see, branches too."""
         found: list[ThreadId] = []
