@@ -23,6 +23,7 @@ from jsonschema.exceptions import SchemaError, best_match
 from core.domain.errors import ConfigurationError, ConfigurationErrors
 from core.prompts.placeholder import NAME, placeholders, stray_marks
 from core.prompts.problem import problem
+from core.prompts.schema_sense import contradiction
 from core.prompts.strict_yaml import Node, read_yaml
 from core.prompts.version import Example, Input, OutputFormat, Parts, PromptVersion, Trust
 
@@ -277,6 +278,8 @@ class _Reading:
         except (ValueError, SchemaError) as error:
             self.problem(SCHEMA, "no_schema", detail=getattr(error, "message", str(error)))
         else:
+            if reason := contradiction(text):
+                self.problem(SCHEMA, "no_value", detail=reason)
             return text
         return ""
 

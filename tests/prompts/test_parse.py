@@ -214,6 +214,10 @@ def test_bad_metadata_is_refused_with_file_line_and_reason(old: str, new: str, p
             "output.schema.json: is no schema that can be used: holds a key twice",
         ),
         (
+            {**JSON_PROMPT, "output.schema.json": '{"type": "integer", "minimum": 2, "maximum": 1}'},
+            "output.schema.json: is a schema that nothing satisfies: $: minimum 2 is more than maximum 1",
+        ),
+        (
             {**JSON_PROMPT, "output.schema.json": '{"type": "number!"}'},
             "output.schema.json: is no schema that can be used: 'number!' is not valid under any of the given schemas",
         ),
