@@ -1,0 +1,312 @@
+"""An eval set's folder, read and checked. Pure: file contents in, one immutable set out.
+
+```
+<id>/set.yaml        id, version, prompts; defaults (conditions of every case)
+<id>/cases/*.yaml    lists of cases
+```
+A case: `id`, `kind` (typical, boundary, past_failure), `origin` (synthetic, or a table of type, masked_by, masked_at),
+`source` and `inputs` as its prompt's shape wants them, `checks`, `human`, `tags`; `prompt` where the set has several.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+
+from core.domain.errors import ConfigurationError, ConfigurationErrors
+from core.prompts import eval_check_file
+from core.prompts.eval_check import Check, SchemaCheck
+from core.prompts.eval_set import (
+    HARD,
+    CaseKind,
+    CaseOrigin,
+    EvalCase,
+    EvalSet,
+    OriginType,
+    Source,
+    inputs_wanted,
+    shape_of,
+)
+from core.prompts.eval_source_file import read_source
+from core.prompts.masking import find_personal
+from core.prompts.parse import MAX_FILE_BYTES
+from core.prompts.registry import PromptLibrary
+from core.prompts.schema_sense import contradiction
+from core.prompts.strict_yaml import Node, read_yaml
+from core.prompts.version import OutputFormat
+
+EVALS_FOLDER = Path(__file__).parent / "evals"
+"""The product's own eval sets."""
+SET_FILE = "set.yaml"
+CASES = "cases/"
+MOST_SET_CASES = 200
+
+_SET_KEYS = ("id", "version", "prompts")
+_CASE_KEYS = ("id", "kind", "origin", "source", "inputs", "checks", "human", "tags", "prompt")
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_CASE_ID = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+
+
+def load_eval_sets(prompts: PromptLibrary, folder: Path = EVALS_FOLDER) -> Mapping[str, EvalSet]:
+    """Every eval set under `folder` by id, one a subfolder.
+
+    Reads files, so call it at start and not on the event loop. Raises ConfigurationErrors with every problem of every
+    set.
+    """
+    sets: dict[str, EvalSet] = {}
+    problems: list[ConfigurationError] = []
+    for place in sorted(path for path in folder.iterdir() if (path / SET_FILE).is_file()):
+        files = {
+            path.relative_to(place).as_posix(): path.read_bytes() for path in sorted(place.rglob("*.yaml"))
+        }
+        try:
+            sets[place.name] = parse_eval_set(place.name, files, prompts)
+        except ConfigurationErrors as errors:
+            problems.extend(errors.problems)
+    if problems:
+        raise ConfigurationErrors(problems)
+    return MappingProxyType(sets)
+
+
+def parse_eval_set(folder: str, files: Mapping[str, bytes], prompts: PromptLibrary) -> EvalSet:
+    """The set in a folder of that name, from its files' contents by path; it names prompts of `prompts`.
+
+    Raises ConfigurationErrors with everything that is wrong.
+    """
+    reading = _Reading(folder, files, prompts)
+    eval_set = reading.eval_set()
+    if reading.problems:
+        raise ConfigurationErrors(reading.problems)
+    return eval_set
+
+
+class _Reading:
+    """One pass over one folder. Problems are collected; what is wrong reads as empty, so that the pass goes on."""
+
+    def __init__(self, folder: str, files: Mapping[str, bytes], prompts: PromptLibrary) -> None:
+        self.folder = folder
+        self.library = prompts
+        self.problems: list[ConfigurationError] = []
+        self.file = SET_FILE
+        self.roots: dict[str, Node] = {}
+        for name in sorted(files):
+            self.file = name
+            if name != SET_FILE and not (name.startswith(CASES) and name.endswith(".yaml")):
+                self.problem(f"is no part of an eval set; parts are {SET_FILE} and {CASES}*.yaml", 0)
+            else:
+                self.read(files[name])
+
+    def problem(self, reason: str, line: int) -> None:
+        self.problems.append(ConfigurationError(f"{self.folder}/{self.file}", reason, line=line))
+
+    def read(self, data: bytes) -> None:
+        if len(data) > MAX_FILE_BYTES:
+            self.problem(f"is larger than {MAX_FILE_BYTES} bytes", 0)
+            return
+        try:
+            text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+            self.roots[self.file] = read_yaml(
+                f"{self.folder}/{self.file}", unicodedata.normalize("NFC", text)
+            )
+        except UnicodeDecodeError as error:
+            self.problem("is not UTF-8", data.count(b"\n", 0, error.start) + 1)
+        except ConfigurationError as error:
+            self.problems.append(error)
+
+    # --- the set ----------------------------------------------------------------------------------------------------
+
+    def eval_set(self) -> EvalSet:
+        self.file = SET_FILE
+        root = self.roots.get(SET_FILE)
+        if root is None:
+            if not self.problems:
+                self.problem("is missing", 0)
+            raise ConfigurationErrors(self.problems)
+        table = self.table(root, "the file", (*_SET_KEYS, "defaults"), _SET_KEYS)
+        set_id = self.text(table, "id")
+        if set_id and (set_id != self.folder or not _ID.fullmatch(set_id)):
+            line = table["id"].line
+            self.problem(
+                f"id must be lower-case words joined by hyphens and equal the folder's name, {self.folder}",
+                line,
+            )
+        names = self.prompts(table)
+        defaults = self.checks(table.get("defaults"))
+        cases: list[EvalCase] = []
+        seen: dict[str, str] = {}
+        for file in sorted(self.roots.keys() - {SET_FILE}):
+            self.file = file
+            for node in self.items(self.roots[file], "the file"):
+                case = self.case(node, names, defaults)
+                if case.id and case.id in seen:
+                    self.problem(f"case {case.id} is there twice, first in {seen[case.id]}", node.line)
+                seen.setdefault(case.id, f"{file}:{node.line}")
+                cases.append(case)
+        self.file = SET_FILE
+        if not 1 <= len(cases) <= MOST_SET_CASES and not self.problems:
+            self.problem(f"has {len(cases)} cases; a set has 1 to {MOST_SET_CASES}, best 20 to 50", 0)
+        return EvalSet(id=set_id, version=self.version(table), prompts=names, cases=tuple(cases))
+
+    def version(self, table: Mapping[str, Node]) -> int:
+        text = self.text(table, "version")
+        if text and not re.fullmatch(r"[1-9][0-9]{0,5}", text):
+            self.problem("version must be a whole number from 1", table["version"].line)
+            return 0
+        return int(text or 0)
+
+    def prompts(self, table: Mapping[str, Node]) -> tuple[str, ...]:
+        node = table.get("prompts")
+        names = self.texts(node, "prompts") if node else ()
+        for name in names:
+            if node and name not in self.library.versions:
+                self.problem(f"there is no prompt {name}", node.line)
+        if node and len(set(names)) != len(names):
+            self.problem("prompts must be different names", node.line)
+        return names
+
+    # --- a case -----------------------------------------------------------------------------------------------------
+
+    def case(self, node: Node, prompts: Sequence[str], defaults: Sequence[tuple[Check, int]]) -> EvalCase:
+        required = ("id", "kind", "origin", *(("prompt",) if len(prompts) > 1 else ()))
+        table = self.table(node, "a case", _CASE_KEYS, required)
+        case_id = self.text(table, "id")
+        if case_id and not _CASE_ID.fullmatch(case_id):
+            self.problem(
+                f"id of case {case_id} must be letters and digits joined by hyphens", table["id"].line
+            )
+        prompt = self.text(table, "prompt") or (prompts[0] if len(prompts) == 1 else "")
+        known = prompt in prompts and prompt in self.library.versions
+        if prompt and prompt not in prompts:
+            self.problem(
+                f"case {case_id}: prompt {prompt} is none of the set's: {', '.join(prompts)}", node.line
+            )
+        source = (
+            read_source(table.get("source"), prompt, case_id, self.problem, node.line) if known else Source()
+        )
+        checks = self.checks(table.get("checks"))
+        case = EvalCase(
+            id=case_id,
+            prompt=prompt,
+            kind=self.kind(table),
+            origin=self.origin(table),
+            inputs=self.inputs(table, prompt, case_id) if known else {},
+            source=source,
+            checks=tuple(check for check, _ in (*defaults, *checks)),
+            human=self.texts(table["human"], "human") if "human" in table else (),
+            tags=self.texts(table["tags"], "tags") if "tags" in table else (),
+        )
+        self.check_case(case, node, (*defaults, *checks), known=known)
+        return case
+
+    def check_case(
+        self, case: EvalCase, node: Node, checks: Sequence[tuple[Check, int]], *, known: bool
+    ) -> None:
+        for reason in eval_check_file.contradictions(case.checks):
+            self.problem(f"case {case.id}: {reason}", node.line)
+        if case.is_hard and not case.checks:
+            self.problem(f"case {case.id}: {HARD} needs a check", node.line)
+        for span in find_personal("\n".join([case.source_text, *case.human])):
+            self.problem(f"case {case.id} holds personal data ({span.kind}): mask it first", node.line)
+        if not known:
+            return
+        parts = self.library.get(case.prompt).parts
+        target = eval_check_file.Target(
+            is_json=parts.output_format is OutputFormat.JSON, texts=frozenset(case.source.texts)
+        )
+        for check, line in checks:
+            if reason := eval_check_file.misplaced(check, target):
+                self.problem(f"case {case.id}: {reason}", line)
+            elif isinstance(check, SchemaCheck) and (reason := contradiction(parts.schema_json)):
+                self.problem(f"case {case.id}: nothing satisfies the schema of {case.prompt}: {reason}", line)
+
+    def origin(self, table: Mapping[str, Node]) -> CaseOrigin:
+        node = table.get("origin")
+        if node is None or node.value == OriginType.SYNTHETIC:
+            return CaseOrigin(type=OriginType.SYNTHETIC)
+        keys = ("type", "masked_by", "masked_at")
+        given = node.value if isinstance(node.value, Mapping) else {}
+        texts = {key: inner.value for key, inner in given.items() if isinstance(inner.value, str)}
+        if texts.keys() != set(keys) or texts["type"] != OriginType.MASKED_LOG or not all(texts.values()):
+            self.problem(
+                "origin must be synthetic, or a table of type masked_log, masked_by and masked_at", node.line
+            )
+            return CaseOrigin(type=OriginType.SYNTHETIC)
+        try:
+            date.fromisoformat(texts["masked_at"])
+        except ValueError:
+            self.problem("masked_at must be a date, such as 2026-01-31", node.line)
+        return CaseOrigin(
+            type=OriginType.MASKED_LOG, masked_by=texts["masked_by"], masked_at=texts["masked_at"]
+        )
+
+    def inputs(self, table: Mapping[str, Node], prompt: str, case_id: str) -> Mapping[str, str]:
+        node = table.get("inputs")
+        given = self.table(node, "inputs", None, ()) if node else {}
+        values = {key: self.text(given, key) for key in given}
+        wanted = inputs_wanted(prompt, tuple(self.library.get(prompt).parts.inputs))
+        if values.keys() != wanted:
+            line = node.line if node else table["id"].line if "id" in table else 0
+            filled = ", ".join(shape_of(prompt).filled)
+            self.problem(
+                f"case {case_id}: inputs must hold exactly: {', '.join(sorted(wanted)) or 'nothing'}"
+                + (f" (the product fills {filled})" if filled else ""),
+                line,
+            )
+        return values
+
+    def checks(self, node: Node | None) -> tuple[tuple[Check, int], ...]:
+        """Conditions with their lines."""
+        if node is None:
+            return ()
+        read = [
+            (eval_check_file.read_check(item, self.problem), item.line) for item in self.items(node, "checks")
+        ]
+        return tuple((check, line) for check, line in read if check is not None)
+
+    # --- values -----------------------------------------------------------------------------------------------------
+
+    def table(
+        self, node: Node, what: str, allowed: Sequence[str] | None, required: Sequence[str]
+    ) -> Mapping[str, Node]:
+        if not isinstance(node.value, Mapping):
+            self.problem(f"{what} must be a table of keys and values", node.line)
+            return {}
+        for key, inner in node.value.items():
+            if allowed is not None and key not in allowed:
+                self.problem(
+                    f"{what} has an unknown key: {key}; it may hold {', '.join(allowed)}", inner.line
+                )
+        for key in required:
+            if key not in node.value:
+                self.problem(f"{what} lacks {key}", node.line)
+        return node.value
+
+    def items(self, node: Node, what: str) -> tuple[Node, ...]:
+        if isinstance(node.value, tuple):
+            return node.value
+        self.problem(f"{what} must be a list", node.line)
+        return ()
+
+    def text(self, table: Mapping[str, Node], key: str) -> str:
+        node = table.get(key)
+        if node is None:
+            return ""
+        if not isinstance(node.value, str) or not node.value.strip():
+            self.problem(f"{key} must be a text", node.line)
+            return ""
+        return node.value.strip()
+
+    def texts(self, node: Node, what: str) -> tuple[str, ...]:
+        items = self.items(node, what)
+        texts = tuple(item.value for item in items if isinstance(item.value, str) and item.value.strip())
+        if len(texts) != len(items) or not items:
+            self.problem(f"{what} must be a list of texts, with at least one", node.line)
+        return texts
+
+    def kind(self, table: Mapping[str, Node]) -> CaseKind:
+        text = self.text(table, "kind")
+        if text and text not in set(CaseKind):
+            self.problem(f"kind must be one of {', '.join(CaseKind)}", table["kind"].line)
+        return CaseKind(text) if text in set(CaseKind) else CaseKind.TYPICAL
