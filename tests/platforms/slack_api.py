@@ -101,6 +101,8 @@ class SlackApi:
         self.deliveries: list[Delivery] = []
         self.retry_delays: tuple[float, ...] = (0.2, 0.5, 1.0)
         self.streaming = True
+        self.sessions: list[Json] | None = None
+        """States of agents' sessions, in order; None for a Slack that has none."""
         self.stream_lives_s = 300.0
         self.answer_pings = True
         self.tokens = {BOT_TOKEN: "bot", APP_TOKEN: "app"}
@@ -502,6 +504,16 @@ class SlackApi:
     @property
     def newest_view(self) -> Json:
         return list(self.views.values())[-1]
+
+    def _agents_sessions_setstatus(self, args: Json) -> Json:
+        if self.sessions is None:
+            raise Refused("unknown_method")
+        if args.get("status") not in ("active", "processing", "suspended", "closed"):
+            raise Refused("invalid_arguments")
+        if args.get("channel_id") not in self.channels or not args.get("thread_ts"):
+            raise Refused("invalid_arguments")
+        self.sessions.append(args)
+        return {}
 
     def _assistant_threads_setstatus(self, args: Json) -> Json:
         if args.get("channel_id") not in self.channels or not args.get("thread_ts"):

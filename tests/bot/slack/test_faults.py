@@ -124,6 +124,7 @@ async def test_a_workspace_without_streaming_gets_edited_messages(slack: SlackWo
     root = await slack.ask("One")
     await slack.ask("Two", thread=root)
     assert len(slack.server.calls_of("chat.startStream")) == 1
+    assert slack.metric("calls_total", method="chat.startStream", outcome="unknown_method") == 1
 
 
 async def test_mentions_in_a_stream_never_leave_us_whole(slack: SlackWorld) -> None:
