@@ -35,6 +35,29 @@ VENDOR_KEYS = re.compile(r"slack|discord|guild|thread_ts|^blocks$|^embeds$", re.
 WRITES_MESSAGES = ("core/ai_input/", "core/llm/")
 """Only what builds or sends an AI input may write messages with roles."""
 
+MAY_HOLD_SENTENCES = {
+    "core/domain/prior_context.py": "a reason for whoever wrote the caller",
+    "core/engine/host.py": "messages of the library that are kept out of the log",
+    "core/llm/catalogue.py": "reasons why a configuration file cannot be used",
+    "core/llm/classify.py": "how providers word a failure",
+    "core/llm/doctor.py": "asks whether a model answers at all; nobody reads the answer",
+    "core/modes/workflow_file.py": "reasons why a workflow's file cannot be used",
+}
+"""Files whose sentences no model is sent, apart from the doctor's one."""
+
+SENTENCE = re.compile(r"(?:[A-Za-z'’,;:]+ ){3,}[A-Za-z'’]+|[ぁ-んァ-ヶ一-龠、。]{12,}")
+FOR_OPERATORS = {
+    "debug",
+    "info",
+    "warning",
+    "error",
+    "critical",
+    "exception",
+    "Counter",
+    "Gauge",
+    "Histogram",
+}
+
 
 def at(file: Path, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword) -> str:
     return f"{file.as_posix()}:{node.lineno}"
@@ -107,6 +130,46 @@ def test_messages_with_roles_are_written_only_where_ai_input_is_made_or_sent() -
         if isinstance(node, ast.Dict) and {"role", "content"} <= _keys(node)
     ]
     assert found == []
+
+
+def test_no_prompt_lives_in_code() -> None:
+    """What a model is told stands in core/prompts/library, where it has a version."""
+    places = [
+        (file.as_posix(), at(file, node))
+        for file in python_files("core")
+        if not file.as_posix().startswith(("core/store/", "core/prompts/", "core/llm/demo"))
+        for node in _sentences(tree_of(file))
+    ]
+    assert [place for file, place in places if file not in MAY_HOLD_SENTENCES] == []
+    assert {file for file, _ in places} == set(MAY_HOLD_SENTENCES)
+
+
+def test_a_prompt_in_code_would_be_found() -> None:
+    code = (
+        '"""A docstring of many words is no prompt."""\n'
+        'raise ValueError("this is said to whoever runs it")\n'
+        'log.warning("this is said to whoever runs it")\n'
+        'say("Answer in plain words, please.")\n'
+        'say(f"Answer in the voice of {name}")\n'
+        'say("次の会話を要約してください。")\n'
+    )
+    assert sorted(node.lineno for node in _sentences(ast.parse(code))) == [4, 5, 6]
+
+
+def _sentences(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Texts that read like sentences, other than docstrings and what is raised, logged or measured."""
+    nodes = list(ast.walk(tree))
+    others = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and _called(node) in FOR_OPERATORS):
+            others |= {id(inner) for inner in ast.walk(node)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and id(node) not in others and SENTENCE.search(str(node.value)):
+            yield node
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def test_nothing_is_left_for_later() -> None:
