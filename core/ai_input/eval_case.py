@@ -4,7 +4,6 @@ What would stand in the store is made up from the case's source, with ids from t
 evaluation is the request of the product, fences, labels and notes included. Pure, and the same every time.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,11 +39,12 @@ from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId
 from core.domain.message import Author, AuthorKind, Cut, Entry, Message
 from core.domain.pin import Pin, PinKind
 from core.domain.receipt import AiInput, InputPart, Origin, Role
-from core.domain.setup import LETTERS, Json
+from core.domain.setup import Json
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
 from core.ports import Spoken, Turn, Window
 from core.prompts.eval_check import Seen
 from core.prompts.eval_set import Carried, EvalCase, SaidBefore
+from core.prompts.eval_source_file import input_problem
 from core.prompts.placeholder import placeholders
 from core.prompts.registry import PromptLibrary
 from core.prompts.render import render_examples, render_system, render_task
@@ -66,10 +66,13 @@ class Seat:
 def render_case(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:
     """What the model is sent for a case, with the prompts of one side.
 
-    Raises Refusal `request_too_large`; ConfigurationError when a placeholder is not filled, because prompt and case
-    have come apart.
+    Raises Refusal, such as `request_too_large`; ConfigurationError when a placeholder is not filled, because prompt
+    and case have come apart.
     """
     build = _BUILDERS.get(case.prompt)
+    for name, value in case.inputs.items() if build else ():
+        if reason := input_problem(name, value, case.source):
+            raise ConfigurationError(case.id, reason)
     return build(case, prompts, seat) if build else _own(case, prompts, seat)
 
 
@@ -236,10 +239,7 @@ def _handover_draft(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInp
         setup, answers = _candidates(case) if mode is Mode.COMPARE else ({}, ())
         turn = _turn(case, seat, mode, "", messages=messages, setup=setup, spoken=answers)
         turn = replace(turn, request=messages[0])
-    target = case.inputs["target"]
-    if target not in set(Mode):
-        raise ConfigurationError(case.id, f"target must be one of {', '.join(Mode)}")
-    return build_handover_draft(replace(turn, pins=pins), prompts, target=Mode(target))
+    return build_handover_draft(replace(turn, pins=pins), prompts, target=Mode(case.inputs["target"]))
 
 
 def _candidates(case: EvalCase) -> tuple[Json, tuple[Spoken, ...]]:
@@ -297,27 +297,18 @@ def _data(one: SaidBefore) -> Json | None:
     return {"stance": one.stance, "text": one.text} if one.stance else None
 
 
-def _letter(case: EvalCase) -> str:
-    letter = case.inputs["letter"]
-    if letter not in LETTERS[: len(case.source.participants)]:
-        raise ConfigurationError(case.id, f"letter {letter} is no participant's")
-    return letter
-
-
 def _framing(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:
     return build_problem_framing(_debate(case, prompts, seat), prompts)
 
 
 def _position(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:
-    return build_position(_debate(case, prompts, seat), prompts, letter=_letter(case))
+    return build_position(_debate(case, prompts, seat), prompts, letter=case.inputs["letter"])
 
 
 def _rebuttal(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:
-    number = re.fullmatch(r"rebuttals\.([1-3])", case.inputs["round"])
-    if number is None:
-        raise ConfigurationError(case.id, "round must be rebuttals.1, rebuttals.2 or rebuttals.3")
+    number = int(case.inputs["round"].removeprefix("rebuttals."))
     turn, last = _debate(case, prompts, seat), case.prompt == LAST_REBUTTAL_PROMPT
-    return build_rebuttal(turn, prompts, letter=_letter(case), number=int(number[1]), last=last)
+    return build_rebuttal(turn, prompts, letter=case.inputs["letter"], number=number, last=last)
 
 
 def _synthesis(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:

@@ -20,6 +20,7 @@ from core.prompts import eval_check_file
 from core.prompts.eval_check import Check, SchemaCheck
 from core.prompts.eval_set import (
     HARD,
+    SHAPES,
     CaseKind,
     CaseOrigin,
     EvalCase,
@@ -29,7 +30,7 @@ from core.prompts.eval_set import (
     inputs_wanted,
     shape_of,
 )
-from core.prompts.eval_source_file import read_source
+from core.prompts.eval_source_file import input_problem, read_source
 from core.prompts.masking import find_personal
 from core.prompts.parse import MAX_FILE_BYTES
 from core.prompts.registry import PromptLibrary
@@ -191,7 +192,7 @@ class _Reading:
             prompt=prompt,
             kind=self.kind(table),
             origin=self.origin(table),
-            inputs=self.inputs(table, prompt, case_id) if known else {},
+            inputs=self.inputs(table, prompt, case_id, source) if known else {},
             source=source,
             checks=tuple(check for check, _ in (*defaults, *checks)),
             human=self.texts(table["human"], "human") if "human" in table else (),
@@ -241,7 +242,9 @@ class _Reading:
             type=OriginType.MASKED_LOG, masked_by=texts["masked_by"], masked_at=texts["masked_at"]
         )
 
-    def inputs(self, table: Mapping[str, Node], prompt: str, case_id: str) -> Mapping[str, str]:
+    def inputs(
+        self, table: Mapping[str, Node], prompt: str, case_id: str, source: Source
+    ) -> Mapping[str, str]:
         node = table.get("inputs")
         given = self.table(node, "inputs", None, ()) if node else {}
         values = {key: self.text(given, key) for key in given}
@@ -254,6 +257,9 @@ class _Reading:
                 + (f" (the product fills {filled})" if filled else ""),
                 line,
             )
+        for name, value in values.items() if prompt in SHAPES else ():
+            if name in wanted and (reason := input_problem(name, value, source)):
+                self.problem(f"case {case_id}: {reason}", given[name].line)
         return values
 
     def checks(self, node: Node | None) -> tuple[tuple[Check, int], ...]:

@@ -143,6 +143,11 @@ class EvalCase:
         return HARD in self.tags
 
     @property
+    def shown(self) -> str:
+        """What people read of what goes in: every part under its name."""
+        return "\n\n".join(f"{name}:\n{text}" for name, text in {**self.inputs, **self.source.texts}.items())
+
+    @property
     def source_text(self) -> str:
         """All that the case gives the model to work with."""
         return "\n".join([*self.inputs.values(), *self.source.texts.values()])

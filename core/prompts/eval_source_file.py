@@ -14,12 +14,25 @@ Problem = Callable[[str, int], None]
 
 HANDED_OVER = (Mode.CHAT, Mode.COMPARE, Mode.DEBATE)
 """Modes of threads that cases of handover drafting can be made of."""
-_STEP = re.compile(r"problem_framing|positions:[A-D]|rebuttals\.[1-9]:[A-D]")
+_ROUND = re.compile(r"rebuttals\.[1-3]")
+_STEP = re.compile(r"problem_framing|positions:[A-D]|rebuttals\.[1-3]:[A-D]")
 
 
 def read_source(node: Node | None, prompt: str, case_id: str, problem: Problem, line: int) -> Source:
     """The source at a node; what is wrong with it is noted and reads as empty."""
     return _Reading(case_id, problem).source(node, prompt, line)
+
+
+def input_problem(name: str, value: str, source: Source) -> str:
+    """Why no builder takes this value for a placeholder of the product's; empty when it does."""
+    letters = LETTERS[: len(source.participants)]
+    if name == "target" and value not in set(Mode):
+        return f"target must be one of {', '.join(Mode)}"
+    if name == "letter" and value not in letters:
+        return f"letter must be one of the participants' {', '.join(letters)}"
+    if name == "round" and not _ROUND.fullmatch(value):
+        return "round must be rebuttals.1, rebuttals.2 or rebuttals.3"
+    return ""
 
 
 class _Reading:

@@ -162,7 +162,9 @@ def written(day: Day) -> str:
 
 _URL = re.compile(r"https?://[^\s<>\"'`()（）「」『』、。，]+")
 _MENTION = re.compile(r"<[@#][!&]?\w+>|(?<![\w.])@[\w][\w.-]*|\[[A-Z][A-Z_]*_[0-9a-f]{4}\]")
-_QUOTE = re.compile(r"“([^”\n]{2,})”|「([^」\n]{2,})」|『([^』\n]{2,})』|\"([^\"\n]{2,})\"")
+_QUOTE = re.compile(
+    r"“([^“”\n]{2,2000})”|「([^「」\n]{2,2000})」|『([^『』\n]{2,2000})』|\"([^\"\n]{2,2000})\""
+)
 
 
 def urls(text: str) -> frozenset[str]:

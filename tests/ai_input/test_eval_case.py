@@ -196,7 +196,7 @@ def test_a_prompt_that_has_come_apart_from_its_case_is_refused() -> None:
             "debate.positions",
             Source(topic="t", participants=("analyst", "skeptic")),
             {"letter": "C"},
-            "letter C",
+            "letter must",
         ),
         (
             "debate.rebuttals",

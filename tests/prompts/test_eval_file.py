@@ -238,6 +238,147 @@ def test_a_path_into_free_text_is_refused() -> None:
     ]
 
 
+REBUTTAL = """\
+- id: R1
+  kind: typical
+  origin: synthetic
+  inputs: {letter: A, round: rebuttals.1}
+  source:
+    topic: Tabs?
+    participants: [proponent, skeptic]
+    said:
+      - {step: "positions:A", stance: "Yes", text: "Because."}
+"""
+HANDOVER = """\
+- id: R1
+  kind: typical
+  origin: synthetic
+  inputs: {target: chat}
+  source:
+    mode: chat
+    messages:
+      - {by: Ann, text: Please help.}
+    pins:
+      - {kind: constraint, text: By Friday.}
+"""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "case", "old", "new", "reason"),
+    [
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "letter: A",
+            "letter: C",
+            "4: case R1: letter must be one of the participants' A, B",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "rebuttals.1}",
+            "rebuttals.4}",
+            "4: case R1: round must be rebuttals.1, rebuttals.2",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "[proponent, skeptic]",
+            "[judge, skeptic]",
+            "7: case R1: participants must be 2 to 4",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "[proponent, skeptic]",
+            "[skeptic]",
+            "7: case R1: participants must be 2 to 4",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "positions:A",
+            "positions:Z",
+            "9: case R1: step must be problem_framing",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            ', text: "Because."',
+            "",
+            "9: case R1: a contribution has either a text or data",
+        ),
+        (
+            "debate.rebuttals",
+            REBUTTAL,
+            "stance:",
+            "mood:",
+            "9: case R1: a contribution has an unknown key: mood",
+        ),
+        ("debate.rebuttals", REBUTTAL, "topic: Tabs?", "topic: [Tabs]", "6: case R1: topic must be a text"),
+        (
+            "handover.draft",
+            HANDOVER,
+            "target: chat",
+            "target: mail",
+            "4: case R1: target must be one of chat",
+        ),
+        (
+            "handover.draft",
+            HANDOVER,
+            "mode: chat",
+            "mode: codraft",
+            "6: case R1: mode must be one of chat, compare, debate",
+        ),
+        (
+            "handover.draft",
+            HANDOVER,
+            "mode: chat",
+            "mode: debate",
+            "5: case R1: a debate needs topic and participants",
+        ),
+        ("handover.draft", HANDOVER, "by: Ann, ", "", "5: case R1: messages must begin with one of a person"),
+        ("handover.draft", HANDOVER, "by: Ann", "from: Ann", "8: case R1: a message is a table of text, by"),
+        (
+            "handover.draft",
+            HANDOVER,
+            "kind: constraint",
+            "kind: wish",
+            "10: case R1: kind of a pin must be one of",
+        ),
+        (
+            "handover.draft",
+            HANDOVER,
+            "    messages:\n      - {by: Ann, text: Please help.}",
+            "    messages: none",
+            "7: case R1: messages must be a list",
+        ),
+        (
+            "chat.answer",
+            HANDOVER,
+            "  inputs: {target: chat}\n",
+            "  inputs: {}\n",
+            "source of chat.answer has an unknown key: mode",
+        ),
+    ],
+)
+def test_a_source_that_no_builder_reads_is_refused_with_its_place(
+    prompt: str, case: str, old: str, new: str, reason: str
+) -> None:
+    files = {"set.yaml": f"id: sample-set\nversion: 1\nprompts: [{prompt}]\n", "cases/one.yaml": case}
+    if prompt != "chat.answer":
+        assert parse(files).cases
+    found = problems({**files, "cases/one.yaml": case.replace(old, new)})
+    assert any(reason in problem for problem in found), found
+
+
+def test_people_read_every_part_of_a_case_under_its_name() -> None:
+    assert (
+        parse().cases[0].shown
+        == "question:\nLease or buy?\n\nanswers:\nLease, 28 euros a month.\nBuy, 900 euros each."
+    )
+
+
 def test_all_problems_are_told_at_once() -> None:
     broken = CASE.replace("kind: typical", "kind: odd").replace("tags: [hard]", "mood: good")
     assert len(problems({"cases/one.yaml": broken, "set.yaml": SET.replace("3", "x")})) == 3

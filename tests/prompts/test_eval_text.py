@@ -127,6 +127,36 @@ def test_texts_are_compared_in_plain_width_and_without_commas() -> None:
     assert plain("３００，０００円 ＡＢＣ\n def") == "300000円 abc def"
 
 
+SLOW = [
+    "“",
+    "「",
+    "1",
+    "1,",
+    "a",
+    "@",
+    "[A_",
+    "`",
+    "- ",
+    "http://",
+    "三",
+    "3月",
+    '"',
+    "A-",
+    "1.",
+    "# ",
+    "mar ",
+]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", SLOW)
+def test_a_text_made_to_be_slow_is_read_all_the_same(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    for read in (numbers, given_numbers, dates, urls, mentions, quotes, bullets, sections, plain):
+        read(text)
+    language(text, text)
+
+
 def test_likeness_runs_from_nothing_in_common_to_the_same_text() -> None:
     assert likeness("the same text", "the same text") == 1.0
     assert likeness("abcdef", "uvwxyz") == 0.0
