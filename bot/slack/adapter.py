@@ -11,13 +11,16 @@ import aiohttp
 from aiohttp import web
 
 from bot.slack.access import SlackAccess
+from bot.slack.adoption import Adoptions
 from bot.slack.app import SlackApp
 from bot.slack.background import Background
 from bot.slack.bots import Bots, OneBot
 from bot.slack.caller import Callers
 from bot.slack.calls import Calls
+from bot.slack.carrying import Carrying
 from bot.slack.desk import Desk
 from bot.slack.files import SlackFiles
+from bot.slack.handover import Handovers
 from bot.slack.http import EventRoute
 from bot.slack.installed import InstalledBots
 from bot.slack.intake import Intake
@@ -26,6 +29,7 @@ from bot.slack.metrics import SlackMetrics
 from bot.slack.modals import Modals
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM, People
+from bot.slack.pin import Pins
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
 from bot.slack.private import Private
 from bot.slack.review import Reviewer
@@ -144,8 +148,25 @@ class SlackAdapter:
             statuses=platform.statuses,
         )
         reviewer = Reviewer(services=services)
-        desk = Desk(services, platform.access, platform.files, starter, reviewer)
         private = Private(platform.calls, platform.files, platform.access)
+        carrying = Carrying(
+            services=services,
+            callers=callers,
+            private=private,
+            background=platform.background,
+            handovers=Handovers(services=services),
+            adoptions=Adoptions(services=services, access=platform.access, files=platform.files),
+            pins=Pins(services=services),
+            reviewer=reviewer,
+        )
+        desk = Desk(
+            services,
+            platform.access,
+            platform.files,
+            starter=starter,
+            reviewer=reviewer,
+            carrying=carrying,
+        )
         intake = Intake(
             services=services,
             calls=platform.calls,

@@ -22,6 +22,8 @@ from bot.slack.background import Background
 from bot.slack.bots import Bot, Bots
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls, Json
+from bot.slack.carrying import CARRIED_SHORTCUTS, OPENING
+from bot.slack.carrying import VIEWS as CARRIED_VIEWS
 from bot.slack.desk import Desk
 from bot.slack.feedback import FEEDBACK_TITLE, pressed
 from bot.slack.form import INPUT_FILE, THREAD_FIELD, About, View, about, note
@@ -33,6 +35,7 @@ from bot.slack.page import sentence
 from bot.slack.parse import (
     ACTION,
     FEEDBACK_ACTION,
+    SEPARATOR,
     ChannelChanged,
     Click,
     Deleted,
@@ -53,6 +56,8 @@ from bot.slack.parse import (
     parse_submission,
     workspace_of,
 )
+from bot.slack.picking import PICKING
+from bot.slack.pin import REMOVE
 from bot.slack.private import Private, explain
 from bot.slack.review import REVIEW_PICK, REVIEW_START
 from bot.slack.start import MODES, START_ACTION
@@ -253,7 +258,8 @@ class SlackApp:
         return await self._acknowledge_after(bot, click.spot, work)
 
     async def _click(self, bot: Bot, click: Click) -> None:
-        if click.action == START_ACTION:
+        if click.action == START_ACTION and SEPARATOR in click.value:
+            # The button of a thread that waits is called the same and names the thread alone.
             caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
             anew = await self._intake.begin(caller, click.spot, click.value)
             if anew is not None:
@@ -267,7 +273,18 @@ class SlackApp:
         if click.action == FEEDBACK_ACTION:
             await self._rate(bot, click)
             return
+        if (title := self._desk.carrying.title(click.action)) is not None:
+            spot, carrying = click.spot, self._desk.carrying
+            await self._modals.open(
+                bot, spot, title, lambda caller: carrying.fill(caller, spot, click.action, click.value)
+            )
+            return
         name = click.action.removeprefix(ACTION)
+        if click.action == REMOVE:
+            caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
+            said = await self._desk.carrying.pins.remove(caller, click.value, key=click.spot.key)
+            await self._private.say(bot, click.spot, said)
+            return
         if not click.action.startswith(ACTION) or name not in set(ButtonAction):
             log.info("a click on something that is no button of ours")
             return
@@ -300,6 +317,11 @@ class SlackApp:
     async def _click_in_view(self, bot: Bot, click: Click, view: Json) -> None:
         """A click inside a form of ours: another thread was chosen, or a file is asked for."""
         caller = await self._callers.caller(bot, click.spot.user)
+        if view.get("callback_id") in CARRIED_VIEWS:
+            after = await self._desk.carrying.in_view(caller, click, view)
+            if after is not None and await self._modals.show(bot, str(view["id"]), after):
+                self._modals.follow(bot, click.spot.user, str(view["id"]), after)
+            return
         if click.action == THREAD_FIELD:
             subject = about(str(view.get("private_metadata") or ""))
             chosen = About(thread=click.value, channel=subject.channel)
@@ -331,6 +353,11 @@ class SlackApp:
             await self._modals.open(
                 bot, spot, TITLES[action], lambda caller: self._desk.fill_for_message(caller, spot, action)
             )
+        elif shortcut.name in CARRIED_SHORTCUTS:
+            name, carrying = CARRIED_SHORTCUTS[shortcut.name], self._desk.carrying
+            await self._modals.open(
+                bot, spot, OPENING[name], lambda caller: carrying.fill_for_message(caller, spot, name)
+            )
         elif shortcut.name == THREADS_SHORTCUT:
             await self._modals.open(
                 bot, spot, "slack.threads_title", lambda caller: self._threads(caller, spot)
@@ -355,6 +382,15 @@ class SlackApp:
                 slash.spot,
                 f"slack_modes.{mode.value}",
                 lambda caller: self._desk.starter.fill(caller, slash.spot.channel, mode, slash.text),
+            )
+            return
+        if word in PICKING:
+            picks = word
+            await self._modals.open(
+                bot,
+                slash.spot,
+                f"slack_carry.title_{picks.value}",
+                lambda caller: self._desk.carrying.pick(caller, slash.spot, picks),
             )
             return
         if word is Word.BRANCH:

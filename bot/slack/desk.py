@@ -12,6 +12,7 @@ from bot.carried import CARRIED_BUTTONS, CARRIED_WORDS
 from bot.slack.access import SlackAccess
 from bot.slack.block import actions, button, context, section
 from bot.slack.caller import Caller, place
+from bot.slack.carrying import Carrying
 from bot.slack.feedback import FeedbackDesk
 from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import (
@@ -61,10 +62,18 @@ class Desk:
     """All methods raise Refusal, StoreUnavailable and PlatformFailure; nothing was changed then."""
 
     def __init__(
-        self, services: Services, access: SlackAccess, files: SlackFiles, starter: Starter, reviewer: Reviewer
+        self,
+        services: Services,
+        access: SlackAccess,
+        files: SlackFiles,
+        *,
+        starter: Starter,
+        reviewer: Reviewer,
+        carrying: Carrying,
     ) -> None:
         self.starter = starter
         self.reviewer = reviewer
+        self.carrying = carrying
         self.feedback = FeedbackDesk(services=services)
         self._services = services
         self._access = access
@@ -79,10 +88,9 @@ class Desk:
                 return await self.look_up(caller, spot, command.word)
             case Word.COMPARE | Word.DEBATE | Word.CODRAFT | Word.WORKFLOW:
                 return await self.starter.offer(caller, spot, command)
-            case word if word in CARRIED_WORDS:
+            case word if word in CARRIED_WORDS or word is Word.HANDOVER:
                 thread_id = await self._named(caller, spot, word)
-                said = await carried.typed(self._services, caller.actor, thread_id, command, spot.key)
-                return sentence(said)
+                return await self.carrying.typed(caller, spot, thread_id, command)
             case word:
                 return await self._in_thread(caller, spot, command, await self._named(caller, spot, word))
 

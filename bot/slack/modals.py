@@ -11,6 +11,7 @@ from bot.slack.background import Background
 from bot.slack.bots import Bot
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls
+from bot.slack.carrying import SENT as CARRIED_FORMS
 from bot.slack.desk import Desk
 from bot.slack.feedback import FEEDBACK
 from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again
@@ -52,15 +53,22 @@ class Modals:
             view = await fill(caller)
         except (Refusal, StoreUnavailable, PlatformFailure) as problem:
             view = note(locale, title=title, sentence=explain(locale, problem))
-        await self.show(bot, view_id, view)
+        if await self.show(bot, view_id, view):
+            self.follow(bot, spot.user, view_id, view)
 
-    async def show(self, bot: Bot, view_id: str, view: View) -> None:
-        """Show a view in an open form; one that was closed meanwhile needs nothing."""
+    def follow(self, bot: Bot, user: str, view_id: str, view: View) -> None:
+        """Have a form that waits for a draft filled in once that is there."""
+        self._desk.carrying.follow(bot, user, view, lambda filled: self.show(bot, view_id, filled))
+
+    async def show(self, bot: Bot, view_id: str, view: View) -> bool:
+        """Show a view in an open form; False for one that was closed meanwhile, which needs nothing."""
         try:
             await self._calls.call(bot, "views.update", view_id=view_id, view=view)
         except PlatformFailure as failure:
             if failure.code not in ("not_found", "view_not_found"):
                 raise
+            return False
+        return True
 
     async def submit(self, bot: Bot, form: Submission) -> BoltResponse:
         """Carry out a form that was sent; what Slack is answered, in time."""
@@ -75,14 +83,24 @@ class Modals:
         problem = task.exception()
         if problem is None:
             after = task.result()
+            if after:
+                self.follow(bot, form.user, form.view_id, after)
             return answered({"response_action": "update", "view": after}) if after else acknowledged()
         if not isinstance(problem, PromptflowError):
             log.error("a form could not be carried out", exc_info=problem)
         sentence = explain(self._callers.language(bot, form.user), problem)
-        block = blamed(form.values, problem) if form.name == START else next(iter(form.values), "")
+        block = self._blamed(form, problem)
         if block:
             return answered({"response_action": "errors", "errors": {block: sentence}})
         return answered({"response_action": "update", "view": note(locale, title=title, sentence=sentence)})
+
+    def _blamed(self, form: Submission, problem: BaseException) -> str:
+        """The block at which a refusal is said; empty for a form without fields."""
+        if form.name == START:
+            return blamed(form.values, problem)
+        if form.name in CARRIED_FORMS:
+            return self._desk.carrying.blamed(form, problem)
+        return next(iter(form.values), "")
 
     async def _submit(self, bot: Bot, form: Submission) -> View | None:
         """Carry out a form; what is shown in its place, None where it closes."""
@@ -90,6 +108,10 @@ class Modals:
         said = ""
         if form.name == START:
             return await self._desk.starter.submit(caller, form)
+        if form.name in CARRIED_FORMS:
+            after = await self._desk.carrying.submit(caller, form)
+            title = SENT_FORMS[form.name]
+            return note(caller.locale, title=title, sentence=after) if isinstance(after, str) else after
         if form.name == REVIEW:
             return await self._desk.reviewer.submit_review(caller, form)
         if form.name == BRANCH:
@@ -111,7 +133,8 @@ class Modals:
         problem = task.exception()
         view = task.result() if problem is None else None
         if view is not None:
-            await self.show(bot, form.view_id, view)
+            if await self.show(bot, form.view_id, view):
+                self.follow(bot, form.user, form.view_id, view)
             return
         if problem is None:
             done = note(locale, title=title, sentence=i18n.text(locale, "slack.done"))

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bot.slack.carrying import SENT as CARRIED_FORMS
 from bot.slack.feedback import FEEDBACK, FEEDBACK_TITLE
 from bot.slack.form import BRANCH, OTHER
 from bot.slack.review import REVIEW, SAVE
@@ -31,6 +32,7 @@ TITLES: Final = {
 """Of the forms that shortcuts on messages open."""
 
 SENT_FORMS: Final = {
+    **CARRIED_FORMS,
     BRANCH: "slack.branch_title",
     OTHER: "slack.other_title",
     START: "slack_modes.title",
@@ -48,6 +50,14 @@ COMMANDS: Final = {
     "/workflow": Word.WORKFLOW,
     "/branch": Word.BRANCH,
     "/review": Word.REVIEW,
+    "/handover": Word.HANDOVER,
+    "/adopt": Word.ADOPT,
+    "/approve": Word.APPROVE,
+    "/reject": Word.REJECT,
+    "/withdraw": Word.WITHDRAW,
+    "/adoptions": Word.ADOPTIONS,
+    "/pins": Word.PINS,
+    "/artifacts": Word.ARTIFACTS,
     "/threads": Word.THREADS,
     "/models": Word.MODELS,
     "/usage": Word.USAGE,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
-from bot.carried import IN_THE_CONSOLE
 from bot.outline import Outline, outline
 from bot.slack.block import Block, actions, button, context, link, markdown, option, section, thumbs
 from bot.slack.files import OutgoingFile
@@ -219,7 +218,6 @@ def spent(usage: Usage, locale: str) -> str:
 
 
 def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
-    buttons = tuple(one for one in buttons if one.action not in IN_THE_CONSOLE)
     if not buttons:
         return []
     shown, more = (

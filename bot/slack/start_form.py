@@ -203,7 +203,7 @@ def start_form(
         blocks.append(section(escape(_t(locale, f"{asked.mode.value}_means"))))
     else:
         blocks += [*estimate_blocks(locale, asked.mode, setup_of(asked), estimate), divider()]
-    blocks += _fields(locale, asked, models, workflows)
+    blocks += mode_fields(locale, asked, models, workflows)
     return modal(
         title=_t(locale, asked.mode.value),
         callback=START,
@@ -214,18 +214,30 @@ def start_form(
     )
 
 
-def _fields(
-    locale: str, asked: Wish, models: Sequence[str], workflows: Mapping[str, Workflow]
+def mode_fields(
+    locale: str,
+    asked: Wish,
+    models: Sequence[str],
+    workflows: Mapping[str, Workflow],
+    *,
+    starts: bool = True,
 ) -> list[dict[str, Any]]:
+    """The question or topic and the settings of a mode.
+
+    For a thread that may wait for its start (`starts` false) nothing but the settings is required.
+    """
     values, mode = asked.values, asked.mode
     text = text_input(
         TEXT,
         _text_label(locale, asked, workflows),
         limit=FIELD_CHARS,
-        optional=False,
+        optional=not starts,
         value=values.get(TEXT, ""),
+        hint="" if starts else i18n.text(locale, "slack_carry.start_hint"),
         lines=True,
     )
+    if mode is Mode.CHAT:
+        return [text]
     menu = multi_select(
         MODELS,
         _offered(locale, models, values),
@@ -251,12 +263,14 @@ def _fields(
             return [
                 _workflows(locale, values, workflows),
                 text,
-                *_inputs(locale, values, workflows),
+                *_inputs(locale, values, workflows, starts=starts),
                 chosen,
             ]
 
 
 def _text_label(locale: str, asked: Wish, workflows: Mapping[str, Workflow]) -> str:
+    if asked.mode is Mode.CHAT:
+        return i18n.text(locale, "slack_carry.next_question")
     workflow = workflows.get(asked.values.get(WORKFLOW, ""))
     if asked.mode is Mode.WORKFLOW and workflow is not None:
         for one in workflow.inputs:
@@ -323,7 +337,7 @@ def _workflows(locale: str, values: Mapping[str, str], workflows: Mapping[str, W
 
 
 def _inputs(
-    locale: str, values: Mapping[str, str], workflows: Mapping[str, Workflow]
+    locale: str, values: Mapping[str, str], workflows: Mapping[str, Workflow], *, starts: bool
 ) -> list[dict[str, Any]]:
     """What the chosen workflow can be given besides; the ids change with it, since Slack keeps what stays."""
     workflow = workflows.get(values.get(WORKFLOW, ""))
@@ -334,7 +348,8 @@ def _inputs(
             name := _input(workflow.name, one.name),
             one.title.in_locale(locale),
             limit=FIELD_CHARS,
-            optional=not one.required,
+            optional=not (one.required and starts),
+            hint="" if starts else i18n.text(locale, "slack_carry.input_hint"),
             value=values.get(name, ""),
             lines=True,
         )
@@ -347,13 +362,18 @@ def _inputs(
 
 
 def estimate_blocks(
-    locale: str, mode: Mode, setup: Mapping[str, Any], view: EstimateView
+    locale: str, mode: Mode, setup: Mapping[str, Any], view: EstimateView, *, then: str = ""
 ) -> list[dict[str, Any]]:
-    """What a start is expected to cost, in what order, and what people should know before it."""
-    return estimate_shown(locale, _t(locale, mode.value), _order(locale, mode, setup), view)
+    """What a start is expected to cost, in what order, and what people should know before it.
+
+    `then` says what happens next; without one it is a start in a channel.
+    """
+    return estimate_shown(locale, _t(locale, mode.value), _order(locale, mode, setup), view, then=then)
 
 
-def estimate_shown(locale: str, name: str, order: str, view: EstimateView) -> list[dict[str, Any]]:
+def estimate_shown(
+    locale: str, name: str, order: str, view: EstimateView, *, then: str = ""
+) -> list[dict[str, Any]]:
     """The same for whatever `name` calls, with who takes part in `order`."""
     means = _t(
         locale,
@@ -367,7 +387,7 @@ def estimate_shown(locale: str, name: str, order: str, view: EstimateView) -> li
     notes = [i18n.phrase(locale, note) for note in view.notes]
     if view.unpriced:
         notes.append(_t(locale, "unpriced", models=", ".join(view.unpriced)))
-    small = [*([order] if order else []), *notes, _t(locale, "nothing_yet")]
+    small = [*([order] if order else []), *notes, then or _t(locale, "nothing_yet")]
     return [
         section(f"*{escape(title)}*\n{escape(means)}"),
         context(*(escape(one_line(line, 500)) for line in small)),

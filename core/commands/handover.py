@@ -35,6 +35,7 @@ from core.store.handover import (
     do_edit_fields,
     do_edit_form,
     do_send,
+    drafts_of,
     find_handover,
     handovers_of,
 )
@@ -166,6 +167,13 @@ async def list_handovers(services: Services, actor: Actor, thread_id: str) -> tu
     thread = await access_thread(services, actor, Action.READ, thread_id)
     async with services.store.reading() as session:
         return tuple(await handovers_of(session, actor.workspace_id, thread.id))
+
+
+async def list_drafts(services: Services, actor: Actor, thread_id: str) -> tuple[Handover, ...]:
+    """The actor's own handovers from a thread that are not sent yet, newest first. Raises Refusal."""
+    thread = await access_thread(services, actor, Action.HAND_OVER, thread_id)
+    async with services.store.reading() as session:
+        return tuple(await drafts_of(session, actor.workspace_id, thread.id, actor.person_id))
 
 
 async def edit_handover(

@@ -90,6 +90,23 @@ async def handovers_of(
     return [to_handover(row) for row in rows]
 
 
+async def drafts_of(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, person_id: PersonId
+) -> list[Handover]:
+    """Handovers from a thread that a person began and has not sent, newest first."""
+    rows = await session.scalars(
+        select(HandoverRow)
+        .where(
+            HandoverRow.workspace_id == workspace_id,
+            HandoverRow.source_thread_id == thread_id,
+            HandoverRow.person_id == person_id,
+            HandoverRow.status.in_(("drafting", "draft")),
+        )
+        .order_by(HandoverRow.id.desc())
+    )
+    return [to_handover(row) for row in rows]
+
+
 async def do_add_handover(session: AsyncSession, handover: Handover) -> None:
     session.add(
         HandoverRow(

@@ -3,14 +3,21 @@
 from typing import Any
 
 from core.commands.branch import BranchRequest, branch
-from core.commands.handover import begin_handover, centre_model, show_handover
+from core.commands.handover import (
+    Sending,
+    begin_handover,
+    centre_model,
+    list_drafts,
+    send_handover,
+    show_handover,
+)
 from core.commands.review import ReviewRequest, cross_review
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.thread import Mode
 from core.domain.view import AnswerView, ButtonAction
 from tests.commands.look import new_thread
-from tests.commands.test_handover import SETUPS
+from tests.commands.test_handover import SETUPS, drafted
 from tests.product import World, eventually
 
 
@@ -60,6 +67,17 @@ async def test_every_answer_of_a_compare_can_be_gone_on_with_on_the_model_that_w
     assert await centre_model(world.services, aki, handover) == answers[1].model
     assert answers[1].text in world.model.sent()
     assert answers[0].text not in world.model.sent()
+
+
+async def test_a_draft_is_listed_to_whoever_began_it_until_it_is_sent(world: World) -> None:
+    aki, ben = await world.person(), await world.person("Ben")
+    thread = await new_thread(world, aki, "Which supplier?")
+    handover = await drafted(world, aki, thread, "chat")
+    assert [one.id for one in await list_drafts(world.services, aki, thread)] == [handover.id]
+    assert await list_drafts(world.services, ben, thread) == ()
+    sending = Sending(handover_id=handover.id, fields=handover.fields)
+    await send_handover(world.services, aki, sending, event_key="s")
+    assert await list_drafts(world.services, aki, thread) == ()
 
 
 async def test_while_names_are_hidden_the_model_is_not_told(world: World) -> None:

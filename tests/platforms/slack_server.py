@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -226,6 +226,45 @@ class SlackServer(SlackApi):
         }
         return await self.deliver("interactive", body)
 
+    async def press_in_view(
+        self, action: str, values: Mapping[str, str] | None = None, *, user: str = "UALICE", at: int = 0
+    ) -> Delivery:
+        """Press a button, or take an entry of a menu, in the form that was opened last, filled in as `values` say."""
+        view = self.newest_view
+        pressed = _elements(view["blocks"], action)[at]
+        body = {
+            **self._interactive("block_actions", user),
+            "container": {"type": "view", "view_id": view["id"]},
+            "view": {**view, "state": {"values": state_of(view, values or {})}},
+            "actions": [{**pressed, "action_ts": self.ts()}],
+        }
+        return await self.deliver("interactive", body)
+
+    async def click_private(
+        self, action: str, *, user: str = "UALICE", at: int = 0, times: int = 1
+    ) -> Delivery:
+        """Press a button, or take an entry of a menu, in what a person was told last."""
+        told = self.ephemerals[-1]
+        pressed = _elements(told["blocks"], action)[at]
+        body = {
+            **self._interactive("block_actions", user),
+            "channel": {"id": told["channel"]},
+            "container": {
+                "type": "message",
+                "message_ts": self.ts(),
+                "channel_id": told["channel"],
+                "is_ephemeral": True,
+                **({"thread_ts": told["thread_ts"]} if told.get("thread_ts") else {}),
+            },
+            "response_url": self.answer_address(),
+            "actions": [{**pressed, "action_ts": self.ts()}],
+        }
+        results = [
+            await self.deliver("interactive", {**body, "trigger_id": self.trigger(user)})
+            for _ in range(times)
+        ]
+        return results[-1]
+
     async def shortcut(self, name: str, channel: str = "", ts: str = "", *, user: str = "UALICE") -> Delivery:
         body = self._interactive("message_action" if ts else "shortcut", user, channel=channel)
         body |= {"callback_id": name, "action_ts": self.ts()}
@@ -429,3 +468,20 @@ def state_of(view: Json, values: Mapping[str, str]) -> Json:
             answer = {"type": "plain_text_input", "value": text}
         state[block["block_id"]] = {element["action_id"]: answer}
     return state
+
+
+def _elements(blocks: Sequence[Json], action: str) -> list[Json]:
+    """What a click on a button with this id, or on a menu's entry whose value begins with it, brings along."""
+    found: list[Json] = []
+    for block in blocks:
+        for element in (*block.get("elements", ()), *([block["accessory"]] if "accessory" in block else ())):
+            if element.get("action_id") == action:
+                found.append(
+                    {"type": element["type"], "action_id": action, "value": element.get("value", "")}
+                )
+            found += [
+                {"type": "overflow", "action_id": element["action_id"], "selected_option": one}
+                for one in element.get("options", ())
+                if one["value"].startswith(f"{action}|")
+            ]
+    return found

@@ -42,7 +42,7 @@ async def test_a_branch_comes_into_its_parent_by_a_word_and_the_button_of_the_ca
 
 async def test_whoever_may_not_decide_is_told_and_nothing_comes_in(slack: SlackWorld) -> None:
     root, _, card = await asked(slack)
-    await slack.server.click("C1", card, "do.approve", user="UBOB")
+    await slack.server.click("C1", card, "do.approve", user="UBEN")
     await eventually(lambda: slack.server.ephemerals)
     await slack.server.say("And now?", thread=root)
     await slack.settled("C1", root, answers=2)

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
+from bot.slack.carrying import CARRIED_SHORTCUTS
 from bot.slack.http import EVENTS as EVENTS_PATH
 from bot.slack.oauth import REDIRECT
 from bot.slack.offered import COMMANDS, EVENTS, SHORTCUTS, THREADS_SHORTCUT
@@ -28,7 +29,10 @@ def test_commands_shortcuts_events_and_scopes_are_those_of_the_code(name: str) -
     features = found["features"]
     assert {c["command"] for c in features["slash_commands"]} == set(COMMANDS)
     by_kind = {(s["type"], s["callback_id"]) for s in features["shortcuts"]}
-    assert by_kind == {*(("message", s) for s in SHORTCUTS), ("global", THREADS_SHORTCUT)}
+    assert by_kind == {
+        *(("message", s) for s in (*SHORTCUTS, *CARRIED_SHORTCUTS)),
+        ("global", THREADS_SHORTCUT),
+    }
     assert found["settings"]["event_subscriptions"]["bot_events"] == sorted(EVENTS)
     assert found["oauth_config"]["scopes"]["bot"] == sorted(SCOPES)
 
