@@ -55,6 +55,8 @@ class Audience:
     """A platform that takes every post at once, and knows which runs have shown their last state."""
 
     ended: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    shown_at: dict[str, float] = field(default_factory=dict)
+    """The loop's time at which each run last showed a final state."""
 
     async def can_see(self, workspace_id: WorkspaceId, channel: str, person: str) -> bool:
         return True
@@ -76,6 +78,7 @@ class Audience:
         self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool, locale: str
     ) -> PostRef:
         if final and isinstance(view, AnswerView):
+            self.shown_at[view.run_id] = asyncio.get_running_loop().time()
             self.ended[view.run_id].set()
         return ref
 

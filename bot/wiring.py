@@ -201,9 +201,14 @@ def _services(
     """The engine with its bench and schedules, and what commands work with."""
     clock, prompts, workflows = SystemClock(), load_library(), load_workflows()
 
+    names: dict[WorkspaceId, str] = {}
+
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
-        async with store.reading() as session:
-            return settings.policy_for(await external_id_of(session, workspace_id))
+        # The platform's id of a workspace never changes; asking for it again would be one read more a call.
+        if workspace_id not in names:
+            async with store.reading() as session:
+                names[workspace_id] = await external_id_of(session, workspace_id)
+        return settings.policy_for(names[workspace_id])
 
     metrics = EngineMetrics(registry)
     bench = Bench(

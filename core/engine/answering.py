@@ -51,6 +51,8 @@ class Prepared:
     ai_input: AiInput
     model: Model
     policy: Policy
+    called: bool
+    """Whether an earlier try of this turn made its first call."""
 
 
 class Answering:
@@ -129,7 +131,8 @@ class Answering:
             if turn is None:
                 raise Refusal("request_gone")
             ai_input = self._ask.build(turn, self._bench.prompts)
-        return Prepared(turn=turn, ai_input=ai_input, model=model, policy=policy)
+            called = await find_step(session, self._run.workspace_id, self._run.id, self._ask.step)
+        return Prepared(turn=turn, ai_input=ai_input, model=model, policy=policy, called=called is not None)
 
     def _model(self, policy: Policy) -> Model:
         allowed = [
@@ -204,9 +207,10 @@ class Answering:
         self, name: str, prepared: Prepared, ai_input: AiInput, view: AnswerView | None
     ) -> Called:
         """What one call brought, made now or in an earlier try. Raises Refusal when it would go over a budget."""
-        earlier = await patiently(lambda: self._called_before(name, prepared, ai_input))
-        if earlier is not None:
-            return earlier
+        if prepared.called:
+            earlier = await patiently(lambda: self._called_before(name, prepared, ai_input))
+            if earlier is not None:
+                return earlier
         live = None
         if self._post is not None and view is not None:
             locale = prepared.turn.thread.locale

@@ -12,7 +12,7 @@ from core.domain.handover import ROUTES
 from core.domain.ids import MessageId, ReceiptId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, AuthorKind, Cut, Entry, Message
 from core.domain.policy import Actor
-from core.domain.receipt import Usage
+from core.domain.receipt import REPAIR, Usage
 from core.domain.thread import Conversation, Mode, Status, Thread
 from core.domain.view import (
     AnswerState,
@@ -244,13 +244,15 @@ async def load_answer_view(
     if run.request_id and (asked := await latest_version(session, run.request_id)):
         request = (await with_attachments(session, [asked]))[0]
     turn = await find_run_step(session, workspace_id, run_id, step)
-    lines = {line.line: line for line in await conversations(session, workspace_id, thread.id)}
     message, receipt, position = None, None, None
-    mended = await first_calls(session, workspace_id, [turn] if turn else [])
+    mended: Mapping[str, Usage] = {}
     if turn and turn.receipt_id:
         receipt = await find_receipt_row(session, workspace_id, turn.receipt_id)
+        if turn.step + REPAIR == (receipt.step if receipt else ""):
+            mended = await first_calls(session, workspace_id, [turn])
     if turn and turn.message_id:
         message = (await find_messages(session, workspace_id, [turn.message_id]))[0]
+        lines = {line.line: line for line in await conversations(session, workspace_id, thread.id)}
         if turn.line in lines:
             position = await position_of(session, lines[turn.line].id, message.id)
     return to_answer_view(
