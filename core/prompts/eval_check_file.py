@@ -135,10 +135,16 @@ def _choice(node: Node, allowed: Sequence[str]) -> str:
     return str(node.value)
 
 
+_ESCAPED = regex.compile(r"\\.")
+_CALLS_ITSELF = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+
+
 def _pattern(node: Node) -> str:
     pattern = _text(node)
     if len(pattern) > PATTERN_CHARS:
         raise Wrong(f"a pattern has at most {PATTERN_CHARS} characters")
+    if _CALLS_ITSELF.search(_ESCAPED.sub("", pattern)):
+        raise Wrong("a pattern cannot call itself or a group: that takes memory without end")
     try:
         regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:

@@ -174,6 +174,9 @@ def test_a_broken_set_is_refused_with_its_place(changes: dict[str, str | bytes |
         ("language: fr", "language: one of en, ja is wanted"),
         ("regex: '(a'", "regex: the pattern cannot be read"),
         (f"regex: '{'a' * 501}'", "regex: a pattern has at most 500 characters"),
+        ("regex: '(?R)a'", "regex: a pattern cannot call itself or a group"),
+        ("not_regex: '((?1))+'", "not_regex: a pattern cannot call itself or a group"),
+        ("{regex: '(?P<x>a)(?&x)*', at: missing}", "regex: a pattern cannot call itself or a group"),
         ("contains_all: []", "contains_all: a list is wanted, with at least one item"),
         ("contains_all: text", "contains_all: a list is wanted"),
         ("contains_all: ['']", "contains_all: a text is wanted"),
@@ -403,3 +406,7 @@ def test_a_set_of_a_strange_size_or_mix_is_warned_of() -> None:
 
 def test_the_sample_is_as_the_tests_take_it() -> None:
     assert parse(FILES).cases
+
+
+def test_a_pattern_may_name_what_looks_like_a_call() -> None:
+    assert parse(with_check(r"regex: '\(\?R\)|(?i)a|(?:b)|(?P<x>c)'")).cases[0].checks
