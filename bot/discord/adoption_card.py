@@ -48,6 +48,9 @@ FIRST_WORDS: Final = 150
 PREVIEW: Final = 3
 """Messages that the card itself shows; all stand in the file, to the letter."""
 
+LOOKED_AT: Final = 1_000
+"""Characters from which the beginning of a message is taken."""
+
 DOCUMENT: Final = FILE_BYTES // 3 - 1_000
 
 
@@ -82,9 +85,7 @@ def review_card(
     lines.append(
         text(locale, "discord.covers", messages=len(every), artifacts=review.artifacts, pins=len(pins))
     )
-    lines += [
-        f"> **{_author(review.branch, one, locale)}** {plain(one.text, 100)}" for one in every[:PREVIEW]
-    ]
+    lines += [_quoted(review.branch, one, locale) for one in every[:PREVIEW]]
     lines += [] if len(every) <= PREVIEW else ["> …"]
     undecided = [one for one in review.conflicts if one.branch_artifact not in form.choices]
     if review.conflicts:
@@ -235,9 +236,7 @@ def changes_card(changes: AdoptionChanges, locale: str) -> Card:
         f"> {plain(adoption.reason, FIRST_WORDS * 2)}",
         text(locale, "discord.changes_in_file", messages=len(every), artifacts=len(adoption.artifacts)),
     ]
-    lines += [
-        f"> **{_author(changes.branch, one, locale)}** {plain(one.text, 200)}" for one in every[:PREVIEW]
-    ]
+    lines += [_quoted(changes.branch, one, locale) for one in every[:PREVIEW]]
     parts = [f"# {text(locale, 'card.adoption', branch=changes.branch.branch_name)}", adoption.reason]
     parts += _texts(adoption.review, locale)
     parts += [f"- {line}" for line in _artifacts(changes, locale)]
@@ -314,6 +313,11 @@ def _covered(branch: Thread, messages: Mapping[str, Sequence[Message]], locale: 
     return parts
 
 
+def _quoted(branch: Thread, message: Message, locale: str) -> str:
+    """The beginning of a message on one line."""
+    return f"> **{_author(branch, message, locale)}** {plain(message.text[:LOOKED_AT], 100)}"
+
+
 def _author(branch: Thread, message: Message, locale: str) -> str:
     """Who said it; a blind Compare keeps its models to itself."""
     if message.is_answer and branch.setup.get("blind"):
@@ -323,6 +327,6 @@ def _author(branch: Thread, message: Message, locale: str) -> str:
 
 def fitting(document: str, locale: str) -> str:
     """The document as far as a file may go."""
-    if size(document) <= DOCUMENT:
+    if 2 * len(document) <= DOCUMENT or size(document) <= DOCUMENT:
         return document
     return f"{head(document, DOCUMENT)}\n\n{text(locale, 'discord.file_cut')}\n"

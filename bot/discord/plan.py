@@ -144,7 +144,8 @@ def settings(setup: Mapping[str, Any], locale: str) -> Iterator[tuple[str, str]]
     if "workflow" in setup:
         yield named("workflow", setup["workflow"])
     models = setup.get("models") or [each["model"] for each in setup.get("participants", ())]
-    yield named("models", ", ".join(models))
+    if models:
+        yield named("models", ", ".join(models))
     if "moderator" in setup:
         yield named("moderator", setup["moderator"])
     yield from (named(name, setup[name]) for name in ("rebuttal_rounds", "passes") if name in setup)

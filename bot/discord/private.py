@@ -29,7 +29,7 @@ FIRST_ANSWER_S: Final = 2.5
 LATEST_S: Final = 600.0
 """How long a second card may take: an interaction can be answered for 15 minutes."""
 
-LOOK_EVERY_S: Final = 0.3
+LOOK_EVERY_S: Final = 0.2
 TRIES: Final = 4
 
 

@@ -14,6 +14,10 @@ from core.domain.ids import MessageId, PersonId, ReceiptId, ThreadId
 NAME_CHARS = 120
 REASON_CHARS = 500
 TEXT_CHARS = 400_000
+EVERY_LINE_COMPARED = 250_000
+LINES_COMPARED = 4_000_000
+"""Lines of one text times lines of the other, with which the time to compare them grows. Up to the first every line is
+compared; up to the second, lines that stand everywhere begin no match; beyond that only what is around the changes."""
 CONTEXT_LINES = 3
 """Unchanged lines shown on each side of a change."""
 
@@ -106,7 +110,7 @@ def diff(old: str, new: str, *, context: int = CONTEXT_LINES) -> tuple[DiffRow, 
     if before == after:
         return ()
     rows: list[DiffRow] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in _changes(before, after):
         if tag == "equal":
             rows += [
                 DiffRow(change=Change.SAME, text=before[i1 + n], old_line=i1 + n + 1, new_line=j1 + n + 1)
@@ -120,6 +124,23 @@ def diff(old: str, new: str, *, context: int = CONTEXT_LINES) -> tuple[DiffRow, 
             DiffRow(change=Change.ADDED, text=after[j], old_line=0, new_line=j + 1) for j in range(j1, j2)
         ]
     return _without_distant(rows, context)
+
+
+def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """What changed as `difflib` says it; of very long texts all between the first change and the last is one."""
+    pairs = len(before) * len(after)
+    if pairs <= LINES_COMPARED:
+        every_line = pairs <= EVERY_LINE_COMPARED
+        return difflib.SequenceMatcher(None, before, after, autojunk=not every_line).get_opcodes()
+    most = min(len(before), len(after))
+    head = next((n for n in range(most) if before[n] != after[n]), most)
+    tail = next((n for n in range(most - head) if before[-1 - n] != after[-1 - n]), most - head)
+    end_before, end_after = len(before) - tail, len(after) - tail
+    return [
+        ("equal", 0, head, 0, head),
+        ("replace", head, end_before, head, end_after),
+        ("equal", end_before, len(before), end_after, len(after)),
+    ]
 
 
 def _without_distant(rows: list[DiffRow], context: int) -> tuple[DiffRow, ...]:

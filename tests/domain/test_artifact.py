@@ -65,6 +65,15 @@ def test_a_difference_shows_changes_with_what_is_around_them() -> None:
     )
 
 
+@pytest.mark.parametrize("lines", [1_500, 60_000])
+def test_long_texts_of_like_lines_are_compared_in_no_time(lines: int) -> None:
+    old, new = "a\nb\n" * lines, "a\nb\n" * (lines // 2) + "c\n" + "a\nb\n" * (lines // 2)
+    rows = diff(old, new)
+    added = [row for row in rows if row.change is Change.ADDED]
+    assert "c" in [row.text for row in added]
+    assert sum(row.count for row in rows if row.change is not Change.ADDED) == 2 * lines
+
+
 def test_the_same_text_has_no_difference() -> None:
     assert diff("a\nb", "a\nb\n") == ()
 

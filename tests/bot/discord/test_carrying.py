@@ -151,25 +151,22 @@ async def test_pins_of_any_size_can_be_shortened_in_the_form(there: DiscordWorld
     assert "typed in vain" in file_of(stale)
 
 
-async def test_a_handover_goes_on_after_a_restart_at_every_step(
+async def test_a_handover_goes_on_after_a_restart_between_its_steps(
     server: DiscordServer, tmp_path: Path
 ) -> None:
     async with open_discord_world(tmp_path, server) as there:
         thread = await there.ask("Which supplier?")
         targets = await server.press(thread, *server.button(thread, "Hand over"))
-    async with open_discord_world(tmp_path, server) as there:
         draft = await seen(there, await server.choose_shown(targets, "compare"), "Only you see this draft")
         opened = await server.press_shown(draft, "How it begins")
     async with open_discord_world(tmp_path, server) as there:
         edited = await server.submit(opened, **{"start.0n": "Kita or Sol?"})
-    async with open_discord_world(tmp_path, server) as there:
         asked = await server.press_shown(edited, "Send")
     async with open_discord_world(tmp_path, server) as there:
         sent = await seen(there, await server.press_shown(asked, "Send"), "<#")
         target = thread_in(sent)
         await server.until(lambda: any("What the models received" in post for post in server.texts(target)))
         await eventually(there.idle)
-    async with open_discord_world(tmp_path, server) as there:
         assert thread_in(await server.press_shown(edited, "Send")) == target
         assert (await there.titles()).count("Kita or Sol?") == 1
     assert server.broken == []
@@ -352,19 +349,17 @@ async def test_whoever_may_not_decide_is_told_privately_and_keeps_what_they_type
     assert await there.conversation(thread) == ["Which database?", "answer 1"]
 
 
-async def test_an_adoption_goes_on_after_a_restart_at_every_step(
+async def test_an_adoption_goes_on_after_a_restart_between_its_steps(
     server: DiscordServer, tmp_path: Path
 ) -> None:
     async with open_discord_world(tmp_path, server) as there:
         thread, branch = await grown(there)
         review = await reviewed(there, branch)
-    async with open_discord_world(tmp_path, server) as there:
         opened = await server.press_shown(review, "Next steps, sources")
     async with open_discord_world(tmp_path, server) as there:
         edited = await server.submit(opened, **{"next_steps.0n": "measure it"})
         assert "measure it" in shown(edited)
         opened = await server.press_shown(edited, "Request …")
-    async with open_discord_world(tmp_path, server) as there:
         await server.submit(opened, reason="It is better")
         await server.until(lambda: any("Adoption of" in post for post in server.texts(thread)))
         assert "measure it" in server.texts(thread)[-1]
