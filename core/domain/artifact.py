@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -126,7 +127,7 @@ def diff(old: str, new: str, *, context: int = CONTEXT_LINES) -> tuple[DiffRow, 
     return _without_distant(rows, context)
 
 
-def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+def _changes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """What changed as `difflib` says it; of very long texts all between the first change and the last is one."""
     pairs = len(before) * len(after)
     if pairs <= LINES_COMPARED:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ def handover_views(letters: str, locale: str) -> Iterator[Card | Form]:
     form = TargetForm(
         start=filled(letters, 30_000), model=many[0], setup={"background": filled(letters, 30_000)}
     )
-    setups = {
+    setups: dict[Mode, dict[str, Any]] = {
         Mode.CHAT: {},
         Mode.COMPARE: {"models": many[:6], "blind": True},
         Mode.DEBATE: {
