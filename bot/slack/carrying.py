@@ -117,7 +117,9 @@ class Carrying:
 
     async def fill(self, caller: Caller, spot: Spot, action: str, value: str) -> View:
         """The form that a button opens."""
-        about = Sheet(channel=spot.channel, root=spot.thread, ref=value)
+        # What only one person sees stands in no thread that Slack names; its own time is no root of one.
+        root = spot.thread if spot.thread != spot.message else ""
+        about = Sheet(channel=spot.channel, root=root, ref=value)
         if action.startswith(DRAFT):
             kind, _, ref = value.partition(":")
             return await self._draft(caller, replace(about, kind=kind, ref=ref))

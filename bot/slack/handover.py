@@ -63,6 +63,7 @@ class Handovers:
         page = await show_thread(self.services, caller.actor, about.thread)
         if not page.targets:
             raise Refusal("handover_no_route", source=page.mode.value)
+        about = replace(about, channel=page.place.channel, root=page.place.thread)
         quoted = _t(caller, "handover_picked") if about.ref else ""
         for one in page.items:
             if isinstance(one, AnswerView) and about.ref and one.message_id == about.ref:
