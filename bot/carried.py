@@ -26,18 +26,6 @@ CARRIED_WORDS: Final = frozenset(
     {Word.PIN, Word.PINS, Word.ADOPT, Word.ADOPTIONS, Word.APPROVE, Word.REJECT, Word.WITHDRAW}
 )
 CARRIED_BUTTONS: Final = frozenset({ButtonAction.START, ButtonAction.APPROVE, ButtonAction.WITHDRAW})
-IN_THE_CONSOLE: Final = frozenset(
-    {
-        ButtonAction.CONTINUE,
-        ButtonAction.CONTINUE_BEST,
-        ButtonAction.HAND_OVER,
-        ButtonAction.PIN,
-        ButtonAction.ADOPT,
-        ButtonAction.REJECT,
-        ButtonAction.SHOW_CHANGES,
-    }
-)
-"""Buttons that need a form which Slack does not have yet; a card there leaves them out."""
 
 
 def is_meant(command: TextCommand) -> bool:

@@ -160,7 +160,7 @@ def _chart(lines: Sequence[UsageLine]) -> str:
     return "\n".join(rows)
 
 
-HELP: Final = ("start", "modes", "results", "branch", "again", "stop", "input", "look")
+HELP: Final = ("start", "modes", "results", "carry", "branch", "again", "stop", "input", "look")
 
 
 def help_message(locale: str, bot: str) -> SlackMessage:
