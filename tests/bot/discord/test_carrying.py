@@ -1,5 +1,6 @@
 """Handover, adoption and pins on Discord as people do them: private drafts, forms, cards, each step once."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,23 @@ async def test_a_handover_goes_on_after_a_restart_between_its_steps(
         await eventually(there.idle)
         assert thread_in(await server.press_shown(edited, "Send")) == target
         assert (await there.titles()).count("Kita or Sol?") == 1
+    assert server.broken == []
+
+
+async def test_a_draft_that_came_while_nobody_could_show_it_is_looked_at_after_the_restart(
+    server: DiscordServer, tmp_path: Path
+) -> None:
+    async with open_discord_world(tmp_path, server) as there:
+        thread = await there.ask("Which supplier?")
+        there.model.hold, there.model.held = asyncio.Event(), "draft"
+        waiting = await server.command("handover", thread, target="chat")
+        await asyncio.wait_for(there.model.begun.wait(), 10)
+        assert shown(waiting) == text("en", "discord.draft_coming")
+        early = await server.press_shown(waiting, "Look again")
+        assert shown(early) == text("en", "discord.draft_coming")
+    async with open_discord_world(tmp_path, server) as there:
+        again = await server.press_shown(waiting, "Look again")
+        await seen(there, again, "Only you see this draft")
     assert server.broken == []
 
 
