@@ -16,7 +16,7 @@ from core.commands.person import PersonSeen, WorkspaceSeen, identify
 from core.commands.say import Said, SaidResult, Upload, say
 from core.commands.services import Services
 from core.commands.thread import show_thread
-from core.domain.errors import FailureKind, ModelFailure
+from core.domain.errors import FailureKind, ModelFailure, PlatformFailure
 from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Actor, Policy
 from core.domain.receipt import Finish, Usage
@@ -144,6 +144,8 @@ class RecordingPoster:
     shown: list[PostView] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     """Where each post went."""
+    gone: set[str] = field(default_factory=set)
+    """Keys of posts that the platform does not show any more."""
 
     async def open_thread(
         self, workspace_id: WorkspaceId, channel: str, view: PostView, *, key: str, locale: str
@@ -167,6 +169,8 @@ class RecordingPoster:
     async def update(
         self, workspace_id: WorkspaceId, ref: PostRef, view: PostView, *, final: bool, locale: str
     ) -> PostRef:
+        if ref.ids[0] in self.gone:
+            raise PlatformFailure("message_not_found", retryable=False)
         self.posts[ref.ids[0]] = view
         self.shown.append(view)
         return ref

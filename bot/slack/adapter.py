@@ -124,6 +124,22 @@ def many_bots(
     return make
 
 
+def _carrying(
+    platform: SlackPlatform, services: Services, *, callers: Callers, private: Private, reviewer: Reviewer
+) -> Carrying:
+    """The forms that take content from one thread into another."""
+    return Carrying(
+        services=services,
+        callers=callers,
+        private=private,
+        background=platform.background,
+        handovers=Handovers(services=services),
+        adoptions=Adoptions(services=services, access=platform.access, files=platform.files),
+        pins=Pins(services=services),
+        reviewer=reviewer,
+    )
+
+
 class SlackAdapter:
     """Slack towards people: listens over sockets or HTTP, and says whether it hears."""
 
@@ -149,23 +165,9 @@ class SlackAdapter:
         )
         reviewer = Reviewer(services=services)
         private = Private(platform.calls, platform.files, platform.access)
-        carrying = Carrying(
-            services=services,
-            callers=callers,
-            private=private,
-            background=platform.background,
-            handovers=Handovers(services=services),
-            adoptions=Adoptions(services=services, access=platform.access, files=platform.files),
-            pins=Pins(services=services),
-            reviewer=reviewer,
-        )
+        carrying = _carrying(platform, services, callers=callers, private=private, reviewer=reviewer)
         desk = Desk(
-            services,
-            platform.access,
-            platform.files,
-            starter=starter,
-            reviewer=reviewer,
-            carrying=carrying,
+            services, platform.access, platform.files, starter=starter, reviewer=reviewer, carrying=carrying
         )
         intake = Intake(
             services=services,
@@ -193,8 +195,7 @@ class SlackAdapter:
             private=private,
             background=platform.background,
         )
-        metrics, client = platform.calls.metrics, platform.calls.client(None)
-        self.sockets = Sockets(self.app.bolt, client, app_token, metrics) if app_token else None
+        self.sockets = Sockets(self.app.bolt, platform.calls, app_token) if app_token else None
         self._events = EventRoute(self.app.bolt, signing_secret) if signing_secret else None
         self._installing = installing
         self._known = False

@@ -16,6 +16,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.calls import Calls
 from bot.slack.metrics import SlackMetrics
 
 log = logging.getLogger(__name__)
@@ -122,10 +123,11 @@ def _reason(error: Exception) -> str:
 class Sockets:
     """All connections of this process."""
 
-    def __init__(self, app: AsyncApp, client: AsyncWebClient, app_token: str, metrics: SlackMetrics) -> None:
-        self._metrics = metrics
+    def __init__(self, app: AsyncApp, calls: Calls, app_token: str) -> None:
+        self._metrics = calls.metrics
+        client = calls.client(None)
         self.connections = tuple(
-            Connection(app, client, app_token, metrics, n + 1) for n in range(CONNECTIONS)
+            Connection(app, client, app_token, self._metrics, n + 1) for n in range(CONNECTIONS)
         )
 
     async def is_well(self) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.commands.services import Services, access_thread, choose_model, do_begin_run, enqueue
+from core.commands.services import Services, access_thread, choose_model, do_begin_run, do_redraw, enqueue
 from core.domain.compare import answer_step
 from core.domain.errors import Refusal
 from core.domain.ids import ConversationId, MessageId, RunId, ThreadId
@@ -60,8 +60,11 @@ async def answer_again(
             model=alias,
             args={"lines": [asked.line]} if thread.mode is Mode.COMPARE else {},
         )
+        shown = await do_redraw(session, services, thread, actor.person_id, asked.request_id)
         await settle(session, actor.workspace_id, (event_key,), {"run_id": run.id})
     await enqueue(services, run)
+    # Behind the answer, in the thread's lane: then the posts of earlier ones are no longer the kept one's.
+    await enqueue(services, shown)
     return run.id
 
 
@@ -114,6 +117,8 @@ async def keep_answer(services: Services, actor: Actor, message_id: str, *, even
         answer = await find_message(session, actor.workspace_id, message_id)
         if answer is not None:
             await do_place_answer(session, actor.workspace_id, asked.conversation_id, answer, replaces=True)
+        shown = await do_redraw(session, services, thread, actor.person_id, asked.request_id)
+    await enqueue(services, shown)
     return thread.id
 
 

@@ -8,6 +8,7 @@ from core.commands.services import (
     access_thread,
     allowed_models,
     do_begin_run,
+    do_redraw,
     enqueue,
 )
 from core.domain.compare import CompareSetup
@@ -20,7 +21,7 @@ from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import position_of
-from core.store.run import find_run, open_runs
+from core.store.run import Run, find_run, open_runs
 from core.store.thread import conversations, do_add_conversation, do_set_up
 
 
@@ -74,8 +75,10 @@ async def reveal(services: Services, actor: Actor, thread_id: str, *, event_key:
     """Show which model wrote which answer of a blind Compare, from now on and for everybody. Raises Refusal."""
     thread = await _access(services, actor, Action.REVEAL, thread_id)
     async with services.store.writing() as session:
-        if await claim(session, actor.workspace_id, (event_key,), services.clock) is None:
-            await _do_reveal(session, services, actor, thread)
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
+            return
+        shown = await _do_reveal(session, services, actor, thread)
+    await _enqueue(services, shown)
 
 
 async def vote(services: Services, actor: Actor, message_id: str, *, event_key: str) -> ThreadId:
@@ -100,14 +103,21 @@ async def vote(services: Services, actor: Actor, message_id: str, *, event_key: 
             {"person": actor.name, "model": answer.author_name, "line": line},
             clock=services.clock,
         )
-        await _do_reveal(session, services, actor, thread)
+        shown = await _do_reveal(session, services, actor, thread)
+    await _enqueue(services, shown)
     return thread.id
 
 
-async def _do_reveal(session: Session, services: Services, actor: Actor, thread: Thread) -> None:
+async def _enqueue(services: Services, run: Run | None) -> None:
+    if run is not None:
+        await enqueue(services, run)
+
+
+async def _do_reveal(session: Session, services: Services, actor: Actor, thread: Thread) -> Run | None:
+    """The run that shows the names on what is posted already; None where they are shown."""
     setup = CompareSetup.from_json(thread.setup)
     if not setup.blind:
-        return
+        return None
     await do_set_up(session, actor.workspace_id, thread.id, replace(setup, blind=False).to_json())
     await do_notice(
         session,
@@ -125,6 +135,7 @@ async def _do_reveal(session: Session, services: Services, actor: Actor, thread:
         subject_id=thread.id,
         clock=services.clock,
     )
+    return await do_redraw(session, services, thread, actor.person_id)
 
 
 async def join(

@@ -14,7 +14,7 @@ from core.domain.workflow import Workflow
 from core.engine.engine import Engine
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
-from core.modes import PROMPTS
+from core.modes import PROMPTS, redrawing
 from core.ports import ChannelAccess, Clock
 from core.prompts.registry import PromptLibrary
 from core.store.database import Session, Store
@@ -134,6 +134,15 @@ async def do_begin_run(
     )
     await do_add_run(session, run)
     return run
+
+
+async def do_redraw(
+    session: Session, services: Services, thread: Thread, by: PersonId, request_id: str = ""
+) -> Run:
+    """Store a run that shows posts anew, of the answers to one message (root id) or of all; `enqueue` it after."""
+    return await do_begin_run(
+        session, services, thread, redrawing.KIND, by=by, args={"request_id": request_id}
+    )
 
 
 async def enqueue(services: Services, run: Run) -> None:

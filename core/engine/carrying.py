@@ -11,16 +11,21 @@ from core.domain.adoption import AdoptionStatus, ReviewDraft
 from core.domain.codraft import DRAFT
 from core.domain.debate import PROBLEM_FRAMING
 from core.domain.drafting import HandoverDraft
+from core.domain.errors import PlatformFailure
 from core.domain.handover import HandoverFields
+from core.domain.ids import RunId
 from core.domain.pin import Pin
 from core.domain.thread import Mode
 from core.domain.view import (
     AdoptionCardView,
+    AnswerState,
+    AnswerView,
     PostView,
 )
 from core.engine.answering import Answering
 from core.engine.bench import patiently
 from core.engine.context import Context
+from core.engine.posting import Posting
 from core.engine.serialiser import JsonValue
 from core.modes.context import Answer, Ask
 from core.ports import PostRef, Turn
@@ -29,14 +34,17 @@ from core.store.adoption_page import load_adoption_card
 from core.store.carried import delivery_view, load_carried
 from core.store.database import Session
 from core.store.handover import do_keep_delivery, do_keep_draft, handover_into
+from core.store.page import load_answer_view
 from core.store.pin import pins, pins_by_id
-from core.store.post import post_ref
+from core.store.post import OF_ANSWERS, answer_posts, post_ref
 from core.store.receipt import receipts_of_run
+from core.store.run import Run, find_run
 from core.store.turn import load_turn
 
 log = logging.getLogger(__name__)
 
 CARD = "card"
+ENDED = frozenset({AnswerState.DONE, AnswerState.STOPPED, AnswerState.FAILED})
 
 
 class CarryingContext(Context):
@@ -208,6 +216,44 @@ class CarryingContext(Context):
                 )
             case Mode.CHAT | Mode.COMPARE:
                 return not step.endswith(".repair")
+
+    # --- posts that stand already -----------------------------------------------------------------------------------
+
+    async def redraw(self, request_id: str, *, most: int) -> None:
+        async def act() -> JsonValue:
+            for run_id, step in await patiently(lambda: self._posts(request_id, most)):
+                await self._show_anew(run_id, step)
+            return None
+
+        await self._durable.step("redraw", act)
+
+    async def _posts(self, request_id: str, most: int) -> list[tuple[RunId, str]]:
+        async with self._bench.store.reading() as session:
+            return await answer_posts(session, self._run.workspace_id, self._thread.id, request_id, most=most)
+
+    async def _show_anew(self, run_id: RunId, step: str) -> None:
+        async def read() -> tuple[Run | None, PostRef | None, AnswerView | None]:
+            workspace_id = self._run.workspace_id
+            async with self._bench.store.reading() as session:
+                return (
+                    await find_run(session, workspace_id, run_id),
+                    await post_ref(session, workspace_id, self._thread.place, run_id, step),
+                    await load_answer_view(
+                        session,
+                        workspace_id,
+                        run_id,
+                        step.removeprefix(OF_ANSWERS),
+                        workflows=self._bench.workflows,
+                    ),
+                )
+
+        run, ref, view = await patiently(read)
+        if run is None or ref is None or view is None or view.state not in ENDED:
+            return
+        try:
+            await Posting(self._bench, self._durable, run).show(step, self._thread, ref, view)
+        except PlatformFailure as failure:
+            log.info("a post could not be shown anew (%s)", failure.code, extra={"run_id": run_id})
 
     # --- adoption ---------------------------------------------------------------------------------------------------
 

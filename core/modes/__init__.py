@@ -13,6 +13,7 @@ from core.modes import (
     debate,
     drafting,
     handing_over,
+    redrawing,
     workflow,
 )
 from core.modes.context import CarryingContext
@@ -31,6 +32,7 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     handing_over.OPEN: handing_over.open_target,
     adopting.CARD: adopting.show_card,
     adopting.CLOSED: adopting.show_closed,
+    redrawing.KIND: redrawing.redraw,
 }
 """What carries out a run, by its kind."""
 
@@ -48,5 +50,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     handing_over.OPEN: (),
     adopting.CARD: (),
     adopting.CLOSED: (),
+    redrawing.KIND: (),
 }
 """The prompts that a run of a kind holds on to from its beginning."""

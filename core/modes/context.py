@@ -181,3 +181,8 @@ class AdoptionContext(RunContext, Protocol):
 
 class CarryingContext(HandoverContext, AdoptionContext, Protocol):
     """Everything that a run of any kind can ask for."""
+
+    async def redraw(self, request_id: str, *, most: int) -> None:
+        """Show the newest posts of the thread's answers as they stand now: of those to one message (root id), or, for
+        an empty id, of all. A post that a platform does not show any more is passed over."""
+        ...

@@ -7,7 +7,10 @@ from core.domain.ids import RunId, ThreadId, WorkspaceId
 from core.domain.thread import Place
 from core.ports import PostRef
 from core.store.claim import insert_or_ignore
-from core.store.tables import PostRow
+from core.store.tables import PostRow, RunRow
+
+OF_ANSWERS = "post:"
+"""What the steps of answers' posts begin with; the turn's own step follows."""
 
 
 async def do_remember_post(
@@ -44,6 +47,27 @@ async def find_post(
             PostRow.external_id == external_id,
         )
     )
+
+
+async def answer_posts(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, request_id: str, *, most: int
+) -> list[tuple[RunId, str]]:
+    """Run and step of the newest posts of a thread that answer a message (root id), or any; the newest first."""
+    asked = RunRow.request_id == request_id if request_id else RunRow.request_id.is_not(None)
+    rows = await session.execute(
+        select(PostRow.run_id, PostRow.step)
+        .join(RunRow, RunRow.id == PostRow.run_id)
+        .where(
+            PostRow.workspace_id == workspace_id,
+            PostRow.thread_id == thread_id,
+            PostRow.step.startswith(OF_ANSWERS),
+            asked,
+        )
+        .distinct()
+        .order_by(PostRow.run_id.desc(), PostRow.step)
+        .limit(most)
+    )
+    return [(RunId(row.run_id), row.step) for row in rows]
 
 
 async def post_ref(

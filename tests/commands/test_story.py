@@ -50,6 +50,8 @@ async def debated(world: World, actor: Actor, source: ThreadId) -> ThreadId:
         return bool(answers) and answers[-1].step == "synthesis" and answers[-1].state is AnswerState.DONE
 
     await eventually(over)
+    # The line of proof is posted after the last answer stands.
+    await eventually(lambda: any(isinstance(view, DeliveryView) for view in world.poster.posts.values()))
     return sent.id
 
 

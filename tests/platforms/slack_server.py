@@ -312,13 +312,13 @@ class SlackServer(SlackApi):
         return delivery
 
     def _interactive(self, kind: str, user: str, *, channel: str = "") -> Json:
-        team = self.channels[channel].team if channel else self.users[user].get("home", TEAM)
+        team = self.channels[channel].team if channel else self.users.get(user, {}).get("home", TEAM)
         organisation = self.organisations.get(team)
         return {
             "type": kind,
             "api_app_id": APP,
             "team": {"id": team},
-            "user": {"id": user, "team_id": self.users[user].get("team_id", team)},
+            "user": {"id": user, "team_id": self.users.get(user, {}).get("team_id", team)},
             "enterprise": {"id": organisation, "name": organisation} if organisation else None,
             "is_enterprise_install": organisation is not None,
             "trigger_id": self.trigger(user),

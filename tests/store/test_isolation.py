@@ -150,6 +150,10 @@ async def victim(store: Store) -> Victim:
         await do_end_step(session, workspace_id, replace(step, status="done", receipt_id=receipt.id))
         await do_add_receipt(session, workspace_id, malformed, ground.person_id)
         await do_remember_post(session, workspace_id, ref, thread_id=thread.id, run_id=run.id, step="answer")
+        shown = PostRef(place=thread.place, ids=("post-2",))
+        await do_remember_post(
+            session, workspace_id, shown, thread_id=thread.id, run_id=run.id, step="post:answer"
+        )
         await do_install(session, workspace_id, details={}, sealed=sealed, installed_by="U1", now=clock.now())
         await do_raise_high_water(session, workspace_id, source="channel", mark="secret mark", clock=clock)
         await do_add_channel(
@@ -200,6 +204,7 @@ async def victim(store: Store) -> Victim:
             "message": replace(message, id=MessageId(clock.new_id()), text="forged"),
             "message_id": message.id,
             "message_ids": [message.id],
+            "most": 10,
             "name": "secret name",
             "new": replace(new, text="forged"),
             "new_id": spare.id,
@@ -215,6 +220,7 @@ async def victim(store: Store) -> Victim:
             "receipt_ids": [receipt.id],
             "ref": ref,
             "replaces": True,
+            "request_id": message.id,
             "request_ids": [message.id],
             "result": {"forged": "result"},
             "run_id": run.id,

@@ -352,3 +352,17 @@ async def test_a_mention_added_by_an_edit_is_a_turn_once(slack: SlackWorld) -> N
     await slack.settled("C1", ts)
     await slack.server.edit("C1", ts, f"{MENTION} Which database now?")
     assert len(slack.model.calls) == 1
+
+
+async def test_after_a_retry_the_earlier_post_offers_to_keep_its_answer(slack: SlackWorld) -> None:
+    root = await slack.ask("Which database?")
+    (first,) = slack.server.posts()
+    await slack.server.click("C1", first["ts"], "do.retry")
+    await slack.settled("C1", root, answers=2)
+    (first, second) = slack.server.posts("C1", root)
+    assert "do.keep_answer" in actions_of(first)
+    assert "do.branch" not in actions_of(first)
+    assert "do.keep_answer" not in actions_of(second)
+    await slack.server.click("C1", first["ts"], "do.keep_answer")
+    await eventually(lambda: "do.keep_answer" in actions_of(slack.server.posts("C1", root)[1]))
+    await eventually(lambda: "do.keep_answer" not in actions_of(slack.server.posts("C1", root)[0]))

@@ -218,6 +218,9 @@ async def test_buttons_of_a_blind_compare_compare_vote_and_reveal(slack: SlackWo
     await reviewed(slack, 3)
     await press(slack, thread, "vote")
     await eventually(lambda: "alpha" in str(slack.server.posts("C1", thread)))
+    cards = [one for one in slack.server.posts("C1", thread) if "answer " in texts_of(one)][:2]
+    await eventually(lambda: all("alpha" in texts_of(one) or "beta" in texts_of(one) for one in cards))
+    assert not any("do.vote" in str(one["blocks"]) for one in cards)
     await press(slack, thread, "save")
     await eventually(lambda: any("Saved as" in texts_of(told) for told in slack.server.ephemerals))
 
