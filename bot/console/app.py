@@ -13,6 +13,7 @@ from bot.console.carrying import CarryForms
 from bot.console.events import stream
 from bot.console.feed import Feed
 from bot.console.form import Forms
+from bot.console.held import HeldFiles
 from bot.console.opening import Wish, wish_of
 from bot.console.outcome import Outcome
 from bot.console.parse import (
@@ -63,7 +64,7 @@ class Console:
         renderer = Renderer(version=self._assets.version, new_key=services.clock.new_id)
         self._visits = Visits(services)
         self._pages = CarryPages(services=services, renderer=renderer)
-        self._forms = Forms(services=services, visits=self._visits, feed=feed)
+        self._forms = Forms(services=services, visits=self._visits, feed=feed, held=HeldFiles(services.clock))
         self._carry = CarryForms(services=services, feed=feed)
 
     def routes(self) -> list[web.AbstractRouteDef]:
@@ -204,11 +205,11 @@ class Console:
         def mode_form(
             visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
         ) -> Awaitable[str]:
-            return pages.start(visit, wish_of(form.fields, event_key=typed.event_key), error=error)
+            return pages.start(visit, forms.wish(visit, form, event_key=typed.event_key), error=error)
 
         table: dict[str, tuple[Act, Redraw]] = {
             "/say": (lambda visit, form, _: forms.say(visit, form), composer),
-            "/start": (lambda visit, form, _: forms.fill_in(form), composer),
+            "/start": (lambda visit, form, _: forms.fill_in(visit, form), composer),
             "/start/check": (lambda visit, form, _: forms.check(visit, form), mode_form),
             "/start/go": (lambda visit, form, _: forms.start(visit, form), mode_form),
             **self._thread_forms(),

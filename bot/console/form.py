@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from bot.console.carrying import CarryForms
 from bot.console.feed import Feed
+from bot.console.held import HeldFiles
 from bot.console.opening import Wish, fields_of, setup_of, wish_of
 from bot.console.outcome import Outcome
 from bot.console.page import last_answer, last_offering
@@ -29,7 +30,7 @@ from core.commands.feedback import give_feedback
 from core.commands.message import delete_message, edit_message
 from core.commands.opening import estimate_start, usual_setup
 from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
-from core.commands.say import Said, say
+from core.commands.say import MAX_FILES, Said, say
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word, parse_command
 from core.commands.thread import rename, show_thread
@@ -40,6 +41,7 @@ from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, ButtonAction
 
 COMMAND_CHARS: Final = 200
+MODE_WORDS: Final = (Word.COMPARE, Word.DEBATE, Word.CODRAFT, Word.WORKFLOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +51,15 @@ class Forms:
     services: Services
     visits: Visits
     feed: Feed
+    held: HeldFiles
 
     async def say(self, visit: Visit, form: Form) -> Outcome:
         """A message, or a command typed with a slash, for a thread or for a new one in a channel."""
         text = form["text"]
-        if text.lstrip().startswith(("/", "／")) and not form.uploads:
-            return await self._command(visit, form, text.strip())
+        if text.lstrip().startswith(("/", "／")):
+            command = parse_command(text.strip())
+            if not form.uploads or (command is not None and command.word in MODE_WORDS):
+                return await self._command(visit, form, text.strip())
         place = None
         if not form["thread_id"]:
             place = Place(platform=PLATFORM, channel=form["channel"], thread="")
@@ -76,19 +81,42 @@ class Forms:
         )
         return self._changed(result.thread_id or "")
 
-    async def fill_in(self, form: Form) -> Outcome:
-        """The form of a mode, with what was typed for it so far."""
-        return Outcome(location="", wish=wish_of(form.fields))
+    def wish(self, visit: Visit, form: Form, *, event_key: str = "") -> Wish:
+        """The form of a mode as it is filled in, its files held until it is started. Raises Refusal."""
+        return self._holding(visit, form, wish_of(form.fields, event_key=event_key))
+
+    def _holding(self, visit: Visit, form: Form, wish: Wish) -> Wish:
+        """The wish with the files that came with a form and those that wait, but for those that are left out."""
+        before = self.held.of(visit.actor.person_id, form["held"]) or ()
+        kept = tuple(one for place, one in enumerate(before) if f"drop.{place}" not in form.fields)
+        uploads = (*kept, *form.uploads)
+        if not uploads:
+            return wish
+        token = form["held"] if uploads == before else self.held.hold(visit.actor.person_id, uploads)
+        return replace(wish, held=token, files=tuple(upload.name for upload in uploads))
+
+    def _check_files(self, visit: Visit, form: Form, wish: Wish) -> None:
+        """Return when all files are there that the person was shown. Raises Refusal."""
+        if form["held"] and self.held.of(visit.actor.person_id, form["held"]) is None:
+            raise Refusal("files_gone")
+        if len(wish.files) > MAX_FILES:
+            raise Refusal("too_many_files", had=len(wish.files), limit=MAX_FILES)
+
+    async def fill_in(self, visit: Visit, form: Form) -> Outcome:
+        """The form of a mode, with what was typed and attached for it so far."""
+        return Outcome(location="", wish=self.wish(visit, form))
 
     async def check(self, visit: Visit, form: Form) -> Outcome:
         """What a mode is expected to cost with this form; nothing starts before the person has seen it."""
-        wish = wish_of(form.fields)
+        wish = self.wish(visit, form)
+        self._check_files(visit, form, wish)
         estimate = estimate_start(self.services, visit.actor, wish.mode, setup_of(wish), wish.text)
         return Outcome(location="", wish=wish, confirm=estimate)
 
     async def start(self, visit: Visit, form: Form) -> Outcome:
         """A new thread in another mode than Chat, after its estimate was shown."""
-        wish = wish_of(form.fields)
+        wish = self.wish(visit, form)
+        self._check_files(visit, form, wish)
         said = Said(
             text=wish.text,
             event_key=event_key_of(form),
@@ -97,6 +125,7 @@ class Forms:
             place=Place(platform=PLATFORM, channel=wish.channel, thread=""),
             mode=wish.mode,
             setup=setup_of(wish),
+            uploads=self.held.of(visit.actor.person_id, wish.held) or (),
             estimate_seen=True,
         )
         result = await say(self.services, visit.actor, said)
@@ -294,6 +323,7 @@ class Forms:
             event_key=event_key_of(form),
             fields={**usual, **named, "text": text.strip()},
         )
+        wish = self._holding(visit, form, wish)
         if not wish.text:
             return Outcome(location="", wish=wish)
         estimate = estimate_start(self.services, visit.actor, mode, setup_of(wish), wish.text)

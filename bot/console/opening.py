@@ -36,6 +36,10 @@ class Wish:
     event_key: str
     """Empty: the page makes a new one."""
     fields: Mapping[str, str]
+    held: str = ""
+    """Token of the files that go along; empty when there are none."""
+    files: tuple[str, ...] = ()
+    """Their names."""
 
     @property
     def text(self) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import delete
 
 from bot.console.feed import Feed
 from bot.console.form import Forms
+from bot.console.held import HeldFiles
 from bot.console.parse import Form
 from bot.console.poster import PLATFORM, ConsolePoster
 from bot.console.render import Reader, Renderer
@@ -165,7 +166,10 @@ class ConsoleTalk(Talk):
     def __init__(self, console: ConsoleWorld) -> None:
         self.world = console.world
         self._services = console.services
-        self._forms = Forms(services=console.services, visits=Visits(console.services), feed=console.feed)
+        held = HeldFiles(console.services.clock)
+        self._forms = Forms(
+            services=console.services, visits=Visits(console.services), feed=console.feed, held=held
+        )
         self._told: list[str] = []
 
     async def _visit(self, number: int = 0) -> Visit:

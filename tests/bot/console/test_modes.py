@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
@@ -357,3 +358,85 @@ async def test_review_save_and_artifacts_are_typed_too(ground: Ground) -> None:
     assert (await visitor.get(said["location"])).one("input", name="name").attributes["value"] == "Fruit"
     _, said = await visitor.say(thread, "/artifacts")
     assert "Nothing is saved yet" in (await visitor.get(said["location"])).text
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+NOTES = {"notes.md": b"# planted-notes\n"}
+
+
+@pytest.mark.parametrize("mode", list(LABELS))
+async def test_files_given_to_the_composer_or_the_form_of_a_mode_reach_the_model(
+    ground: Ground, mode: str
+) -> None:
+    visitor, model = ground.visitor, ground.world.model
+    fields = {"channel": "general", "text": "Which queue?", "event_key": await visitor.key(), "mode": mode}
+    _, _, page = await visitor.post("/start", fields, files=NOTES)
+    if mode == "workflow":
+        more = {**page.fields(), "workflow": "document_polish"}
+        _, _, page = await visitor.post("/start", more)
+    assert "notes.md" in page.text
+    _, _, confirm = await visitor.post(
+        "/start/check", form_fields(page), files={"more.csv": b"planted-rows\n"}
+    )
+    assert "notes.md" in confirm.text
+    assert "more.csv" in confirm.text
+    assert model.calls == []
+    _, path, _ = await visitor.post("/start/go", confirm.fields())
+    page = await visitor.ended(path.removeprefix("/t/"))
+    assert "planted-notes" in model.sent(0)
+    assert "planted-rows" in model.sent(0)
+    assert "notes.md" in page.text
+
+
+def form_fields(page: PageSource) -> dict[str, str]:
+    """The fields of the form of a mode as it stands, with nothing left out."""
+    return {name: value for name, value in page.fields().items() if not name.startswith("drop.")}
+
+
+async def test_a_file_can_be_left_out_again_and_a_refused_form_keeps_the_others(ground: Ground) -> None:
+    visitor = ground.visitor
+    fields = {"channel": "general", "text": "", "event_key": await visitor.key(), "mode": "debate"}
+    _, _, page = await visitor.post("/start", fields, files={**NOTES, "old.txt": b"planted-old\n"})
+    status, _, page = await visitor.post("/start/check", {**form_fields(page), "drop.1": "on"})
+    assert status == 422
+    assert "notes.md" in page.text
+    assert "old.txt" not in page.text
+    _, _, confirm = await visitor.post("/start/check", {**form_fields(page), "text": "Ship?"})
+    _, path, _ = await visitor.post("/start/go", confirm.fields())
+    await visitor.ended(path.removeprefix("/t/"))
+    assert "planted-notes" in ground.world.model.sent(0)
+    assert "planted-old" not in ground.world.model.sent(0)
+
+
+async def test_files_that_are_gone_are_told_and_nothing_starts(ground: Ground) -> None:
+    visitor = ground.visitor
+    fields = {"channel": "general", "text": "Ship?", "event_key": await visitor.key(), "mode": "debate"}
+    _, _, page = await visitor.post("/start", fields, files=NOTES)
+    _, _, confirm = await visitor.post("/start/check", form_fields(page))
+    for late in (timedelta(hours=3), timedelta()):
+        ground.world.clock.advance(late)
+        status, _, page = await visitor.post("/start/go", confirm.fields())
+        assert status == 422
+        assert "no longer here" in page.one("p", class_="error").text
+    assert ground.world.model.calls == []
+
+
+async def test_more_files_than_a_message_holds_are_refused_with_the_numbers(ground: Ground) -> None:
+    visitor = ground.visitor
+    form = form_fields(await visitor.form("compare", "Which queue?"))
+    status, _, page = await visitor.post(
+        "/start/check", form, files={f"{number}.txt": b"x" for number in range(11)}
+    )
+    assert status == 422
+    assert "There are 11 files; at most 10 fit one message." in page.text
+
+
+async def test_a_mode_typed_as_a_command_takes_the_files_along(ground: Ground) -> None:
+    visitor = ground.visitor
+    fields = {"channel": "general", "text": "/compare Which queue?", "event_key": await visitor.key()}
+    _, _, confirm = await visitor.post("/say", fields, files=NOTES)
+    assert "notes.md" in confirm.text
+    _, path, _ = await visitor.post("/start/go", confirm.fields())
+    await visitor.ended(path.removeprefix("/t/"))
+    assert "planted-notes" in ground.world.model.sent(0)
