@@ -80,11 +80,15 @@ async def test_a_blind_compare_hides_its_models_until_someone_votes(there: Disco
     thread = await start(there, "compare", question="Which?", models="alpha beta", blind=True)
     await finished(there, thread, 2)
     assert not any(name in text for text in there.server.texts(thread) for name in ("alpha", "beta"))
+    old = {"message": dict(there.server.ours(thread)[0]), "channel": thread}
     await there.server.press(thread, *there.server.button(thread, "Vote for this"))
     told = there.server.texts(thread)[-1]
     assert all(f"Model {letter}: **" in told for letter in "AB")
     assert all(name in told for name in ("alpha", "beta"))
-    refused = await there.server.press(thread, *there.server.button(thread, "Vote for this"))
+    answers = there.server.ours(thread)[:2]
+    await there.server.until(lambda: not any("Vote for this" in labels(one) for one in answers))
+    assert all(any(f"-# {name} ·" in one["content"] for one in answers) for name in ("alpha", "beta"))
+    refused = await there.server.press_shown(old, "Vote for this")
     assert "voted on this question already" in shown(refused)
 
 
