@@ -22,6 +22,7 @@ from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import View
 from bot.slack.markdown import escape, one_line
 from bot.slack.parse import ACTION, Submission
+from bot.slack.private import send_file
 from bot.slack.render import SlackMessage
 from bot.slack.sheet import REVIEW, Sheet, sheet
 from core import i18n
@@ -144,9 +145,11 @@ class Adoptions:
             title=i18n.text(caller.locale, "slack_carry.changes_title"),
             data=text.encode(),
         )
-        channel = await self.access.direct(caller.bot, caller.actor.external_id)
-        file_id = await self.files.reserve(caller.bot, file)
-        await self.files.share(caller.bot, file_id, file.title, channel=channel, thread=None)
+        await self.send(caller, file)
+
+    async def send(self, caller: Caller, file: OutgoingFile) -> None:
+        """Send a person a file, in the conversation with the bot."""
+        await send_file(self.access, self.files, caller.bot, caller.actor.external_id, file)
 
     async def listed(self, caller: Caller, thread_id: ThreadId) -> SlackMessage:
         """The requests from a thread and into it, newest first, each with the buttons that it has left."""

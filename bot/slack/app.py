@@ -22,7 +22,7 @@ from bot.slack.background import Background
 from bot.slack.bots import Bot, Bots
 from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls, Json
-from bot.slack.carrying import CARRIED_SHORTCUTS, OPENING
+from bot.slack.carrying import AT_ONCE, CARRIED_SHORTCUTS, OPENING
 from bot.slack.carrying import VIEWS as CARRIED_VIEWS
 from bot.slack.desk import Desk
 from bot.slack.feedback import FEEDBACK_TITLE, pressed
@@ -57,7 +57,6 @@ from bot.slack.parse import (
     workspace_of,
 )
 from bot.slack.picking import PICKING
-from bot.slack.pin import REMOVE
 from bot.slack.private import Private, explain
 from bot.slack.review import REVIEW_PICK, REVIEW_START
 from bot.slack.start import MODES, START_ACTION
@@ -280,9 +279,9 @@ class SlackApp:
             )
             return
         name = click.action.removeprefix(ACTION)
-        if click.action == REMOVE:
+        if click.action in AT_ONCE:
             caller = await self._callers.caller(bot, click.spot.user, channel=click.spot.channel)
-            said = await self._desk.carrying.pins.remove(caller, click.value, key=click.spot.key)
+            said = await self._desk.carrying.act(caller, click.spot, click.action, click.value)
             await self._private.say(bot, click.spot, said)
             return
         if not click.action.startswith(ACTION) or name not in set(ButtonAction):

@@ -38,9 +38,10 @@ from bot.slack.pin import (
 )
 from bot.slack.private import Private, explain
 from bot.slack.render import SlackMessage
-from bot.slack.review import Reviewer
+from bot.slack.review import ARTIFACT, ARTIFACT_FILE, Reviewer, artifact_meant
 from bot.slack.sheet import HANDOVER, LOOK, WAITING, Sheet, sheet, waiting
 from bot.slack.start_form import WORKFLOW
+from core import i18n
 from core.commands.event import is_first
 from core.commands.place import message_at, thread_at
 from core.commands.services import Services
@@ -62,12 +63,16 @@ OPENING: Final = {
     f"{ACTION}{ButtonAction.REJECT.value}": "slack_carry.reject_title",
     f"{ACTION}{ButtonAction.SHOW_CHANGES.value}": "slack_carry.changes_title",
     f"{ACTION}{ButtonAction.PIN.value}": "slack_carry.pin_title",
+    ARTIFACT: "slack_carry.artifacts_title",
     ADD: "slack_carry.pin_title",
     LIST: "slack_carry.pins_title",
     f"{ACTION}{PIN_EDIT}": "slack_carry.pin_edit_title",
     f"{ACTION}{PIN_HISTORY}": "slack_carry.pin_history",
 }
 """Buttons that open a form, and its title."""
+
+AT_ONCE: Final = frozenset({REMOVE, ARTIFACT_FILE})
+"""Buttons of ours that need no form."""
 
 CARRIED_SHORTCUTS: Final = {
     "message_handover": f"{ACTION}{ButtonAction.HAND_OVER.value}",
@@ -131,19 +136,39 @@ class Carrying:
             case ButtonAction.ADOPT:
                 there = replace(about, thread=ThreadId(value), ref="")
                 return await self._begin_review(caller, there, key=spot.key)
-            case "pin_edit":
-                return await self.pins.edit_form(caller, about)
-            case "pin_history":
-                return await self.pins.history(caller, value)
-            case "pin_list":
-                return await self.pins.list_form(caller, replace(about, thread=ThreadId(value), ref=""))
-            case "pin_add":
-                return await self.pins.form(caller, replace(about, thread=ThreadId(value), ref=""))
+            case "artifact":
+                thread, number, name = artifact_meant(value)
+                shown = await self.reviewer.artifact(caller, thread, name, number)
+                there = replace(about, thread=thread, ref="")
+                return _page(caller, "slack_carry.artifacts_title", shown, LIST_FORM, there)
+            case "pin_edit" | "pin_history" | "pin_list" | "pin_add" as name:
+                return await self._of_pins(caller, about, name)
             case "handover":
                 return await self.handovers.targets(caller, replace(about, thread=ThreadId(value), ref=""))
             case name:
                 there = replace(about, thread=await self._thread_of(caller, spot))
                 return await self._of_answer(caller, there, name)
+
+    async def _of_pins(self, caller: Caller, about: Sheet, name: str) -> View:
+        """The form of a button of the list of pins, which names a pin or the thread."""
+        there = replace(about, thread=about.ref, ref="")
+        match name:
+            case "pin_edit":
+                return await self.pins.edit_form(caller, about)
+            case "pin_history":
+                return await self.pins.history(caller, about.ref)
+            case "pin_list":
+                return await self.pins.list_form(caller, there)
+            case _:
+                return await self.pins.form(caller, there)
+
+    async def act(self, caller: Caller, spot: Spot, action: str, value: str) -> str:
+        """Carry out one of the buttons of `AT_ONCE`; the sentence that says so."""
+        if action == REMOVE:
+            return await self.pins.remove(caller, value, key=spot.key)
+        file = await self.reviewer.artifact_file(caller, value)
+        await self.adoptions.send(caller, file)
+        return i18n.text(caller.locale, "slack.input_sent")
 
     async def _of_answer(self, caller: Caller, about: Sheet, name: str) -> View:
         """The form of a button under an answer, which names the answer."""
@@ -196,6 +221,9 @@ class Carrying:
                 return None
             case action if action == REVIEW_FILE:
                 await self.adoptions.send_review(caller, click.value)
+                return None
+            case action if action == ARTIFACT_FILE:
+                await self.act(caller, click.spot, action, click.value)
                 return None
             case action if action == REMOVE:
                 await self.pins.remove(caller, click.value, key=click.spot.key)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from bot.slack.adoption_form import unified
 from bot.slack.block import (
     OPTIONS,
     Block,
@@ -23,10 +24,11 @@ from bot.slack.block import (
     text_input,
 )
 from bot.slack.caller import Caller
+from bot.slack.files import OutgoingFile
 from bot.slack.form import THREAD_FIELD, About, View, about, note, thread_title
 from bot.slack.markdown import escape, one_line
 from bot.slack.page import sentence
-from bot.slack.parse import ACTION, LISTED, Submission
+from bot.slack.parse import ACTION, LISTED, SEPARATOR, Submission
 from bot.slack.render import SlackMessage
 from bot.slack.start_form import digest, estimate_shown
 from core import i18n
@@ -66,6 +68,12 @@ FOCUS_TYPED: Final = 1_000
 NAME_FIELD: Final = "artifact"
 VERSION_FIELD: Final = "as_version"
 SHOWN_ARTIFACTS: Final = 20
+ARTIFACT: Final = "do.artifact"
+"""The button that opens a version of an artifact."""
+
+ARTIFACT_FILE: Final = "do.artifact_file"
+"""The button that sends one as a file."""
+
 SHOWN_VERSIONS: Final = 20
 QUOTES: Final = ' "“”「」『』'
 PIECE: Final = 1_400
@@ -291,11 +299,35 @@ class Reviewer:
             as_version=bool(form.values.get(VERSION_FIELD)),
         )
 
+    async def artifact(
+        self, caller: Caller, thread_id: str, name: str, number: int | None = None
+    ) -> SlackMessage:
+        """One version, the newest unless `number` says which: its text, what changed in it, and the file."""
+        shown = await show_artifact(self.services, caller.actor, thread_id, name, number=number)
+        message = _whole(caller, shown)
+        means = SEPARATOR.join((thread_id, str(shown.version.number), shown.artifact.name))
+        buttons = [button(_t(caller, "slack_carry.artifact_file"), ARTIFACT_FILE, means)]
+        if shown.version.number > 1:
+            before = SEPARATOR.join((thread_id, str(shown.version.number - 1), shown.artifact.name))
+            buttons.append(button(_t(caller, "slack_carry.artifact_before"), ARTIFACT, before))
+        changes: list[Block] = []
+        if shown.changes:
+            changed = context(escape(_t(caller, "slack_carry.artifact_changes")))
+            changes = [changed, literal(unified(caller.locale, shown.changes, PIECE))]
+        blocks = (*message.blocks, *changes, actions("artifact", buttons))
+        return SlackMessage(blocks=blocks, text=message.text)
+
+    async def artifact_file(self, caller: Caller, means: str) -> OutgoingFile:
+        """A version as the file that a person asked for by its button."""
+        thread_id, number, name = artifact_meant(means)
+        shown = await show_artifact(self.services, caller.actor, thread_id, name, number=number)
+        return OutgoingFile(name=f"{name}.md", title=name, data=shown.text.encode())
+
     async def artifacts(self, caller: Caller, thread_id: ThreadId, name: str) -> SlackMessage:
         """The artifacts of a thread with their versions, or one of them with its text."""
         name = name.strip(QUOTES)
         if name:
-            return _whole(caller, await show_artifact(self.services, caller.actor, thread_id, name))
+            return await self.artifact(caller, thread_id, name)
         saved = await list_saved(self.services, caller.actor, thread_id)
         if not saved:
             return sentence(_t(caller, "slack_modes.artifacts_none"))
@@ -303,7 +335,10 @@ class Reviewer:
         blocks: list[Block] = [section(f"*{title}*")]
         for one in saved[:SHOWN_ARTIFACTS]:
             shown = await show_artifact(self.services, caller.actor, thread_id, one.name)
-            blocks += [section(f"*{escape(one_line(one.name, 100))}*"), _versions(caller, shown.versions)]
+            means = SEPARATOR.join((thread_id, str(shown.version.number), one.name))
+            opens = button(_t(caller, "slack_carry.artifact_open"), ARTIFACT, means)
+            named = section(f"*{escape(one_line(one.name, 100))}*", accessory=opens)
+            blocks += [named, _versions(caller, shown.versions)]
         how = _t(caller, "slack_modes.artifacts_how", left=max(0, len(saved) - SHOWN_ARTIFACTS))
         return SlackMessage(blocks=(*blocks, context(escape(how))), text=title)
 
@@ -320,6 +355,15 @@ def _metadata(subject: About, seen: str) -> str:
 def _seen(metadata: str) -> str:
     """Digest of what the estimate in a form was made for; empty where there was none."""
     return str(json.loads(metadata).get("d", ""))
+
+
+def artifact_meant(means: str) -> tuple[str, int, str]:
+    """Thread, version and name that a button names. Raises Refusal for a value that is not ours."""
+    thread_id, _, rest = means.partition(SEPARATOR)
+    number, _, name = rest.partition(SEPARATOR)
+    if not number.isdecimal():
+        raise Refusal("slack_form_old")
+    return thread_id, int(number), name
 
 
 def last_reviewable(page: ThreadPage) -> AnswerView:

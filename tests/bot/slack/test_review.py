@@ -237,3 +237,22 @@ async def press(slack: SlackWorld, thread: str, action: str) -> None:
                     assert (await slack.server.choose("C1", post["ts"], element, choice)).acked
                     return
     raise AssertionError(f"no post has the button {action}")
+
+
+async def test_a_version_is_opened_with_what_changed_in_it_and_sent_as_a_file(slack: SlackWorld) -> None:
+    root = await slack.ask("Which database?")
+    await told(slack, "save Plan", root)
+    await slack.server.say("And now?", thread=root)
+    await slack.settled("C1", root, answers=2)
+    card = slack.server.posts("C1", root)[-1]
+    await slack.server.shortcut("message_save", "C1", card["ts"])
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.save")
+    await slack.server.submit(slack.server.newest_view["id"], {"artifact": "Plan", "as_version": "on"})
+    await told(slack, "artifacts", root)
+    await slack.server.click_private("do.artifact")
+    await eventually(lambda: "− answer 1\n+ answer 2" in texts_of(slack.server.newest_view))
+    await slack.server.press_in_view("do.artifact_file")
+    await eventually(lambda: [f["name"] for f in slack.server.files.values()] == ["Plan.md"])
+    await slack.server.press_in_view("do.artifact")
+    await eventually(lambda: "version 1" in texts_of(slack.server.newest_view))
+    assert "answer 2" not in texts_of(slack.server.newest_view)
