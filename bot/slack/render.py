@@ -220,9 +220,14 @@ def spent(usage: Usage, locale: str) -> str:
 def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
     if not buttons:
         return []
-    shown, more = (
-        (buttons, ()) if len(buttons) <= BUTTONS else (buttons[: BUTTONS - 1], buttons[BUTTONS - 1 :])
-    )
+    shown: tuple[Button, ...] = buttons
+    more: tuple[Button, ...] = ()
+    if len(buttons) > BUTTONS:
+        # What was sent to the model can always be seen at once; the rest keeps its order.
+        proof = tuple(one for one in buttons if one.action is ButtonAction.SHOW_INPUT)
+        others = tuple(one for one in buttons if one not in proof)
+        room = BUTTONS - 1 - len(proof)
+        shown, more = (*others[:room], *proof), others[room:]
     made: list[Block] = [
         button(
             i18n.text(locale, f"button.{one.action}"),
