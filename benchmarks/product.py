@@ -29,6 +29,7 @@ from core.ports import ModelCall, ModelEvent, ModelGateway, PostRef, Started
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.migrations import migrate
+from core.store.prompt_library import Prompts
 
 PLATFORM = "benchmark"
 WORKSPACE = WorkspaceSeen(platform=PLATFORM, external_id="W1", name="Benchmark")
@@ -100,7 +101,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         Audience(),
         Departures(gateway),
     )
-    prompts = await asyncio.to_thread(load_library)
+    prompts = Prompts(store, await asyncio.to_thread(load_library), clock)
     workflows = await asyncio.to_thread(load_workflows)
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
@@ -137,6 +138,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         feedback=metrics.count_feedback,
     )
     await migrate(store)
+    await prompts.start()
     await engine.start()
     try:
         seen = PersonSeen(workspace=WORKSPACE, external_id="U1", name="Aki", locale="en")

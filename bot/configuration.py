@@ -176,6 +176,10 @@ def _is_listen(value: object) -> bool:
     return isinstance(value, str) and value in {choice.value for choice in Listen}
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
 def _is_text_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item.strip() for item in value)
 
@@ -202,14 +206,13 @@ def _is_money(value: object) -> bool:
 
 
 _FLAG = _Rule(holds=lambda value: isinstance(value, bool), convert=bool, allowed="true or false")
+_PEOPLE = _Rule(holds=_is_text_list, convert=tuple, allowed='a list of platform ids, such as ["U012AB3CD"]')
 _MONEY = _Rule(holds=_is_money, convert=float, allowed="an amount in USD, 0 or more, such as 20.0")
 
 _RULES: Mapping[str, _Rule] = MappingProxyType(
     {
         "listen": _Rule(holds=_is_listen, convert=Listen, allowed='"all" or "mentions"'),
-        "approvers": _Rule(
-            holds=_is_text_list, convert=tuple, allowed='a list of platform ids, such as ["U012AB3CD"]'
-        ),
+        "approvers": _PEOPLE,
         "four_eyes": _FLAG,
         "branch": _FLAG,
         "handover_routes": _Rule(
@@ -219,6 +222,13 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         ),
         "allowed_models": _Rule(
             holds=_is_filled_text_list, convert=tuple, allowed="a list of at least one model alias"
+        ),
+        "prompt_editors": _PEOPLE,
+        "prompt_verifiers": _PEOPLE,
+        "prompt_promoters": _PEOPLE,
+        "prompt_four_eyes": _FLAG,
+        "prompt_channel": _Rule(
+            holds=_is_text, convert=str, allowed='the platform id of a channel, such as "C012AB3CD"'
         ),
         "retention_days": _Rule(
             holds=_is_days, convert=int, allowed=f"a whole number of days from 1 to {MAX_RETENTION_DAYS}"

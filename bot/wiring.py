@@ -1,5 +1,6 @@
 """The only file that names concrete classes: it builds what the settings ask for and ties it together."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.erasure import Erased
 from core.store.migrations import migrate, revision
+from core.store.prompt_library import Prompts
 from core.store.sealing import Sealer
 from core.store.workspace import external_id_of
 
@@ -172,22 +174,36 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
         async with _open_platforms(settings, store, feed, registry) as platforms:
             services = _services(settings, store, catalogue, gateway, platforms, registry)
             await migrate(store)
+            await services.prompts.start()
             await set_up(services)
             await gateway.start()
             await services.engine.start()
             try:
-                yield Product(
-                    services=services,
-                    gateway=gateway,
-                    feed=feed,
-                    registry=registry,
-                    adapters=tuple(listen(services) for listen in platforms.listen),
-                )
+                async with _kept_current(services.prompts):
+                    yield Product(
+                        services=services,
+                        gateway=gateway,
+                        feed=feed,
+                        registry=registry,
+                        adapters=tuple(listen(services) for listen in platforms.listen),
+                    )
             finally:
                 await services.engine.drain()
     finally:
         await gateway.close()
         await store.close()
+
+
+@asynccontextmanager
+async def _kept_current(prompts: Prompts) -> AsyncGenerator[None]:
+    """Have this process notice reloads of prompts until the block ends."""
+    looking = asyncio.create_task(prompts.keep_current(), name="prompts")
+    try:
+        yield
+    finally:
+        looking.cancel()
+        await asyncio.wait([looking])
+        await prompts.leave()
 
 
 def _services(
@@ -199,7 +215,8 @@ def _services(
     registry: CollectorRegistry,
 ) -> Services:
     """The engine with its bench and schedules, and what commands work with."""
-    clock, prompts, workflows = SystemClock(), load_library(), load_workflows()
+    clock, workflows = SystemClock(), load_workflows()
+    prompts = Prompts(store, load_library(), clock)
 
     names: dict[WorkspaceId, str] = {}
 

@@ -35,6 +35,7 @@ from core.ports import Done, ModelCall, ModelEvent, Poster, PostRef, Started, Te
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.migrations import migrate
+from core.store.prompt_library import Prompts
 
 PLATFORM = "test"
 WORKSPACE = WorkspaceSeen(platform=PLATFORM, external_id="W1", name="Testers")
@@ -320,7 +321,7 @@ async def open_world(
     )
     scripted = model or ScriptedModel()
     policies: dict[str, Policy] = {}
-    prompts, models = await asyncio.to_thread(load_library), catalogue()
+    prompts, models = Prompts(store, await asyncio.to_thread(load_library), clock), catalogue()
     workflows = await asyncio.to_thread(load_workflows)
 
     def policy(workspace: str) -> Policy:
@@ -363,6 +364,7 @@ async def open_world(
         feedback=metrics.count_feedback,
     )
     await migrate(store)
+    await prompts.start()
     await engine.start()
     try:
         yield World(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from core.ai_input.handover import Words, content_of, declared_inputs, premises, prior_context
-from core.ai_input.material import Material
+from core.ai_input.material import SHARED_PROMPTS, Material
 from core.commands.opening import Opening, estimate, open_mode
 from core.commands.say import Said, check_opening, say
 from core.commands.services import (
@@ -211,7 +211,7 @@ async def send_handover(services: Services, actor: Actor, sending: Sending, *, e
     fields = HandoverFields.from_json(sending.fields)
     check(fields, target)
     start = sending.start.strip()
-    given = _given(services, source, target, fields, sending.setup)
+    given = await _given(services, source, target, fields, sending.setup)
     opening = _opening(services, policy, target, given, start, fields, sending)
     if start:
         await check_opening(services, actor, policy, opening, _carried_text(start, fields, target))
@@ -248,7 +248,7 @@ async def estimate_handover(services: Services, actor: Actor, sending: Sending) 
     check_route(source.mode, target, policy)
     fields = HandoverFields.from_json(sending.fields)
     check(fields, target)
-    given = _given(services, source, target, fields, sending.setup)
+    given = await _given(services, source, target, fields, sending.setup)
     seen = replace(sending, estimate_seen=True)
     opening = _opening(services, policy, target, given, sending.start.strip(), fields, seen)
     return estimate(services, opening, _carried_text(sending.start, fields, target))
@@ -259,12 +259,13 @@ def _carried_text(start: str, fields: HandoverFields, target: Mode) -> str:
     return "\n".join([start, *(content_of(fields, each) for each in sent_fields(target, fields))])
 
 
-def _given(
+async def _given(
     services: Services, source: Thread, target: Mode, fields: HandoverFields, setup: Mapping[str, object]
 ) -> dict[str, object]:
     """What the target's mode is set up with: the form, and what it takes from the handover itself."""
     given = dict(setup)
-    words = Words(material=Material.of(services.prompts), locale=source.locale)
+    prompts = await services.prompts.live(source.workspace_id, SHARED_PROMPTS)
+    words = Words(material=Material.of(prompts), locale=source.locale)
     if target is Mode.DEBATE:
         filled = premises(str(given.get("background", "")), fields, words)
         given |= {"background": filled.text, "background_auto": filled.auto}

@@ -15,10 +15,10 @@ from core.engine.engine import Engine
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
 from core.modes import PROMPTS, redrawing
-from core.ports import ChannelAccess, Clock
-from core.prompts.registry import PromptLibrary
+from core.ports import ChannelAccess, Clock, EvalRuns
 from core.store.database import Session, Store
 from core.store.message import find_message, position_in
+from core.store.prompt_library import Prompts
 from core.store.run import Run, do_add_run
 from core.store.tables import MessageRow
 from core.store.thread import conversations, find_thread
@@ -33,13 +33,15 @@ class Services:
     store: Store
     engine: Engine
     models: Catalogue
-    prompts: PromptLibrary
+    prompts: Prompts
     workflows: Mapping[str, Workflow]
     policy: Callable[[str], Policy]
     access: Mapping[str, ChannelAccess]
     """Who can see which channel, by platform."""
     files: FileReader
     clock: Clock
+    evals: EvalRuns | None = None
+    """Eval runs on record; None where none can be made, so that a prompt with an eval set needs an override."""
     feedback: Callable[[Thumb | None], None]
     """Counts what people say of answers; None for what they take back."""
 
@@ -126,7 +128,7 @@ async def do_begin_run(
         conversation_id=conversation_id,
         request_id=request_id,
         model=model,
-        prompts=services.prompts.refs(*PROMPTS[kind]),
+        prompts=await services.prompts.refs(session, thread.workspace_id, PROMPTS[kind]),
         requested_by=by,
         failure=None,
         created_at=services.clock.now(),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from core.ai_input.handover import Words
-from core.ai_input.material import Material
+from core.ai_input.material import SHARED_PROMPTS, Material
 from core.commands.services import Services, access_thread, can_see
 from core.domain.errors import Refusal
 from core.domain.handover import routes
@@ -97,6 +97,7 @@ async def show_thread(
 ) -> ThreadPage:
     """The last entries of a thread, or those before a position, with notices between them by time. Raises Refusal."""
     thread = await access_thread(services, actor, Action.READ, thread_id)
+    prompts = await services.prompts.live(thread.workspace_id, SHARED_PROMPTS)
     async with services.store.reading() as session:
         above = await chain(session, thread)
         lines = await conversations(session, thread.workspace_id, thread.id)
@@ -109,7 +110,7 @@ async def show_thread(
             await load_branch_header(session, thread) if thread.parent_id and not stretch.earlier else None
         )
         first_page = not stretch.earlier
-        words = Words(material=Material.of(services.prompts), locale=thread.locale)
+        words = Words(material=Material.of(prompts), locale=thread.locale)
         carried = await load_carried(session, thread, words) if first_page else None
         cards = [] if before else await _adoption_cards(session, thread)
         stretch = replace(stretch, items=await _with_thumbs(session, actor, stretch.items))

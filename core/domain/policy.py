@@ -34,6 +34,11 @@ class Action(StrEnum):
     REQUEST_ADOPTION = "request_adoption"
     DECIDE_ADOPTION = "decide_adoption"
     WITHDRAW_ADOPTION = "withdraw_adoption"
+    READ_PROMPT = "read_prompt"
+    EDIT_PROMPT = "edit_prompt"
+    VERIFY_PROMPT = "verify_prompt"
+    PROMOTE_PROMPT = "promote_prompt"
+    """Also to roll back, to archive and to reload."""
     EXPORT = "export"
     ERASE = "erase"
 
@@ -67,6 +72,16 @@ class Policy:
     """Allowed routes as `chat>debate`; None allows all routes of the product."""
     allowed_models: tuple[str, ...] | None = None
     """Catalogue aliases; None allows every model of the catalogue."""
+    prompt_editors: tuple[str, ...] | None = None
+    """Platform ids of the people who may save versions of prompts; None allows everyone but guests."""
+    prompt_verifiers: tuple[str, ...] | None = None
+    """Who may confirm that they looked at another person's version; None allows everyone but guests."""
+    prompt_promoters: tuple[str, ...] | None = None
+    """Who may make versions live and roll back; None means approvers and admins, or everyone where none is named."""
+    prompt_four_eyes: bool = False
+    """A version goes live only after another person looked at it, and not by its author."""
+    prompt_channel: str = ""
+    """Platform id of the channel that is told of rollbacks; empty tells none."""
     retention_days: int | None = None
     budget_person_usd_month: float | None = None
     budget_workspace_usd_month: float | None = None
@@ -98,5 +113,54 @@ def authorise(actor: Actor, action: Action, subject: Subject, policy: Policy) ->
         raise Refusal("not_your_message")
     if action is Action.RENAME and subject.owner_id != actor.person_id and not actor.is_admin:
         raise Refusal("not_thread_owner")
+    if action in _PROMPT_ACTIONS:
+        _authorise_prompt(actor, action, subject, policy)
     if action is Action.ERASE and subject.author_id != actor.person_id and not actor.is_admin:
         raise Refusal("erase_not_allowed")
+
+
+_PROMPT_ACTIONS = frozenset(
+    {Action.READ_PROMPT, Action.EDIT_PROMPT, Action.VERIFY_PROMPT, Action.PROMOTE_PROMPT}
+)
+
+
+def _authorise_prompt(actor: Actor, action: Action, subject: Subject, policy: Policy) -> None:
+    """Roles around prompts (spec §10). `subject.author_id` is the author of the version in question."""
+    if actor.is_guest or actor.is_external:
+        raise Refusal("prompt_not_allowed")
+    match action:
+        case Action.EDIT_PROMPT if not _named(actor, policy.prompt_editors):
+            raise Refusal("prompt_edit_not_allowed")
+        case Action.VERIFY_PROMPT if not _named(actor, policy.prompt_verifiers):
+            raise Refusal("prompt_verify_not_allowed")
+        case Action.VERIFY_PROMPT if subject.author_id == actor.person_id:
+            raise Refusal("prompt_own_version")
+        case Action.PROMOTE_PROMPT if not _may_promote(actor, policy):
+            raise Refusal("prompt_promote_not_allowed")
+
+
+def _named(actor: Actor, people: tuple[str, ...] | None) -> bool:
+    return people is None or actor.external_id in people
+
+
+def _may_promote(actor: Actor, policy: Policy) -> bool:
+    if policy.prompt_promoters is not None or not policy.approvers:
+        return _named(actor, policy.prompt_promoters)
+    return actor.is_admin or actor.external_id in policy.approvers
+
+
+def authorise_promotion(
+    actor: Actor, policy: Policy, *, author_id: PersonId | None, verified: bool, alone: bool
+) -> bool:
+    """Whether the promotion counts as approved by the author alone; raises Refusal when four eyes are asked for.
+
+    `verified`: another person than the author looked at the version. `alone`: the workspace has one person, for whom
+    there can be no second pair of eyes.
+    """
+    own = author_id == actor.person_id
+    if policy.prompt_four_eyes and not alone:
+        if own:
+            raise Refusal("prompt_own_version")
+        if not verified:
+            raise Refusal("prompt_not_verified")
+    return own and not verified

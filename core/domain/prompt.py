@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from core.domain.errors import Refusal
+from core.domain.view import Phrase
 
 TEAM_PREFIX = "team."
 """Begins the name of a prompt that a workspace made itself."""
@@ -156,7 +157,7 @@ class PromptItem:
     eval_set: str
     has_draft: bool
     """The reader left a draft."""
-    broken: tuple[PromptProblem, ...] = ()
+    broken: tuple[Phrase, ...] = ()
     """Why runs that need it fail: the live version no longer fits the product."""
 
 
@@ -222,13 +223,15 @@ class DraftCheck:
     """All of them; while there is one nothing can be saved."""
     bump: str = ""
     """`major`, `minor` or `patch`: the least that the change asks for. Empty for a first version or no change."""
-    because: tuple[str, ...] = ()
+    because: tuple[Phrase, ...] = ()
     """Why not less."""
     version: str = ""
     """The version it would get."""
     changed: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Phrase, ...] = ()
     """Instructions that only grow, repeat or contradict each other; saving is allowed."""
+    blocked: tuple[Phrase, ...] = ()
+    """Why it can be saved and not be made live: the product could not work with it."""
     withdrawn: Withdrawal | None = None
     """It is close to what was rolled back from; saving wants an acknowledgement."""
     changes: tuple[PartChange, ...] = ()
@@ -267,7 +270,7 @@ class SavedVersion:
     version_id: str
     version: str
     bump: str
-    warnings: tuple[str, ...]
+    warnings: tuple[Phrase, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from core.files.charset import clean
 from core.llm.catalogue import Model
 from core.modes.context import Answer, Ask
 from core.ports import ModelCall, PostRef, Turn
+from core.prompts.registry import PromptLibrary
 from core.store.budget import do_release, do_reserve
 from core.store.database import Session
 from core.store.erasure import do_blank_erased_parts
@@ -59,11 +60,20 @@ class Answering:
     """The turn of one speaker of a run."""
 
     def __init__(
-        self, bench: Bench, durable: DurableRun, run: Run, *, ask: Ask, ordinal: int, post: PostRef | None
+        self,
+        bench: Bench,
+        durable: DurableRun,
+        run: Run,
+        prompts: PromptLibrary,
+        *,
+        ask: Ask,
+        ordinal: int,
+        post: PostRef | None,
     ) -> None:
         self._bench = bench
         self._durable = durable
         self._run = run
+        self._prompts = prompts
         self._ask = ask
         self._ordinal = ordinal
         self._post = post
@@ -130,7 +140,7 @@ class Answering:
             )
             if turn is None:
                 raise Refusal("request_gone")
-            ai_input = self._ask.build(turn, self._bench.prompts)
+            ai_input = self._ask.build(turn, self._prompts)
             called = await find_step(session, self._run.workspace_id, self._run.id, self._ask.step)
         return Prepared(turn=turn, ai_input=ai_input, model=model, policy=policy, called=called is not None)
 
@@ -315,7 +325,7 @@ class Answering:
         """The one request to mend `text`; None where nothing is wrong, after a repair, and when it would not fit."""
         if not problem or name.endswith(REPAIR):
             return None
-        repair = build_repair(ai_input, text, problem, self._bench.prompts)
+        repair = build_repair(ai_input, text, problem, self._prompts)
         room = prepared.model.context_tokens - prepared.model.max_output_tokens
         return repair if repair.estimate_tokens <= room else None
 

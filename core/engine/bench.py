@@ -12,8 +12,8 @@ from core.domain.view import DeliveryView
 from core.domain.workflow import Workflow
 from core.llm.catalogue import Catalogue
 from core.ports import Clock, ModelGateway, Poster
-from core.prompts.registry import PromptLibrary
 from core.store.database import Store
+from core.store.prompt_library import Prompts
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Bench:
     store: Store
     gateway: ModelGateway
     models: Catalogue
-    prompts: PromptLibrary
+    prompts: Prompts
     workflows: Mapping[str, Workflow]
     posters: Mapping[str, Poster]
     policy: Callable[[WorkspaceId], Awaitable[Policy]]

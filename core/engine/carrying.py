@@ -69,7 +69,9 @@ class CarryingContext(Context):
         return await patiently(again)
 
     async def consult(self, ask: Ask) -> Answer:
-        answering = Answering(self._bench, self._durable, self._run, ask=ask, ordinal=0, post=None)
+        answering = Answering(
+            self._bench, self._durable, self._run, self._prompts, ask=ask, ordinal=0, post=None
+        )
 
         async def act() -> JsonValue:
             return self._recorded(await answering.answer(None))
@@ -132,7 +134,7 @@ class CarryingContext(Context):
 
     @property
     def _words(self) -> Words:
-        return Words(material=Material.of(self._bench.prompts), locale=self._thread.locale)
+        return Words(material=Material.of(self._prompts), locale=self._thread.locale)
 
     async def prove_delivery(self) -> None:
         """After the first calls of a thread that came by handover, look what they held of it, and say so.

@@ -7,6 +7,7 @@ usage are stored in one transaction, so only a crash between the model's last wo
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from core.ai_input.compare import Forced, ForcedDifference, forced_differences
@@ -24,6 +25,7 @@ from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes.branching import note
 from core.modes.context import Answer, Ask, Draft
+from core.prompts.registry import PromptLibrary
 from core.store.artifact import NewVersion, do_save, find_version, newest
 from core.store.database import Session
 from core.store.message import do_add_message, find_message, models_of_thread
@@ -45,8 +47,14 @@ class Context:
         self._run = run
         self._thread = thread
         self._posting = Posting(bench, durable, run)
+        self._prompts = PromptLibrary({})
         self._turns = 0
         self._stopped = False
+
+    async def take_up_prompts(self) -> None:
+        """Resolve exactly the versions that the run began with. Raises ConfigurationError when one is not to be had."""
+        resolve = partial(self._bench.prompts.resolve, self._run.workspace_id, self._run.prompts)
+        self._prompts = await patiently(resolve)
 
     @property
     def model(self) -> str:
@@ -268,7 +276,9 @@ class Context:
             return posted[0]
 
         post = await self._posting.post(f"post:{ask.step}", self._thread, first)
-        answering = Answering(self._bench, self._durable, self._run, ask=ask, ordinal=ordinal, post=post)
+        answering = Answering(
+            self._bench, self._durable, self._run, self._prompts, ask=ask, ordinal=ordinal, post=post
+        )
 
         async def act() -> JsonValue:
             # Nothing of it changed since it was posted; a run that goes on after a crash has posted it before.

@@ -2,7 +2,7 @@
 
 import logging
 
-from core.domain.errors import PlatformFailure
+from core.domain.errors import ConfigurationError, PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Thread
 from core.domain.view import Phrase
@@ -31,12 +31,16 @@ async def carry_out(bench: Bench, durable: DurableRun) -> None:
     run, thread = await patiently(read)
     context = CarryingContext(bench, durable, run, thread)
     try:
+        await context.take_up_prompts()
         await RUNS[run.kind](context)
         await context.prove_delivery()
         await context.end()
     except PlatformFailure as failure:
         log.warning("run ended: the platform refused (%s)", failure.code, extra={"run_id": run.id})
         await context.fail(Phrase(key="run_failure.platform", fields={"code": failure.code}))
+    except ConfigurationError as error:
+        log.error("run ended: a prompt cannot be used: %s", error, extra={"run_id": run.id})  # noqa: TRY400
+        await context.fail(Phrase(key="run_failure.prompt", fields={"problem": str(error)}))
     except Exception:
         await context.fail(Phrase(key="run_failure.unexpected"))
         raise

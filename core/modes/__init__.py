@@ -47,7 +47,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     drafting.KIND: drafting.PROMPTS,
     drafting.REVIEW_KIND: drafting.REVIEW_PROMPTS,
     branching.KIND: (),
-    handing_over.OPEN: (),
+    handing_over.OPEN: handing_over.PROMPTS,
     adopting.CARD: (),
     adopting.CLOSED: (),
     redrawing.KIND: (),

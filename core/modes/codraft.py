@@ -3,12 +3,13 @@
 from functools import partial
 
 from core.ai_input.codraft import PROMPT_NAMES, build_critique, build_draft, build_revision
+from core.ai_input.structured import REPAIR_PROMPT
 from core.domain.codraft import ARTIFACT, DRAFT, CoDraftSetup, Pass, passes_in
 from core.i18n import text
 from core.modes.context import Ask, Draft, RunContext
 from core.modes.presenting import present_critique, present_revision
 
-PROMPTS = PROMPT_NAMES
+PROMPTS = (*PROMPT_NAMES, REPAIR_PROMPT)
 
 
 async def codraft(run: RunContext) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from core.ai_input.compare import PROMPT_NAMES, build_candidate, build_comparison, shared_sha256
+from core.ai_input.structured import REPAIR_PROMPT
 from core.domain.compare import SUMMARY, CompareSetup
 from core.domain.receipt import AiInput
 from core.modes.context import Ask, RunContext
@@ -15,7 +16,7 @@ COMPARISON = "comparison"
 CONDITIONS = "conditions"
 """Step that says what could not be the same for all candidates."""
 
-PROMPTS = PROMPT_NAMES
+PROMPTS = (*PROMPT_NAMES, REPAIR_PROMPT)
 
 
 async def compare(run: RunContext) -> None:

@@ -3,13 +3,14 @@
 from functools import partial
 
 from core.ai_input.cross_review import PROMPT_NAMES, build_review
+from core.ai_input.structured import REPAIR_PROMPT
 from core.domain.review import ReviewSetup, aggregate, judged, verdict_step
 from core.modes.context import Ask, RunContext
 from core.modes.presenting import present_result, present_verdict
 
 KIND = "cross_review"
 RESULT = "result"
-PROMPTS = PROMPT_NAMES
+PROMPTS = (*PROMPT_NAMES, REPAIR_PROMPT)
 
 
 async def cross_review(run: RunContext) -> None:

@@ -9,11 +9,12 @@ from core.ai_input.debate import (
     build_rebuttal,
     build_synthesis,
 )
+from core.ai_input.structured import REPAIR_PROMPT
 from core.domain.debate import DebateSetup, Round, RoundKind, Speaker, rebuttals_in
 from core.modes.context import Ask, Builder, RunContext
 from core.modes.presenting import present_debate
 
-PROMPTS = PROMPT_NAMES
+PROMPTS = (*PROMPT_NAMES, REPAIR_PROMPT)
 
 
 async def debate(run: RunContext) -> None:

@@ -12,6 +12,7 @@ from core.ai_input.drafting import (
     build_pin_repair,
 )
 from core.ai_input.material import words
+from core.ai_input.structured import REPAIR_PROMPT as STRUCTURED_REPAIR
 from core.ai_input.thread_order import said_in
 from core.domain.adoption import ReviewDraft, ReviewTexts, plain_review
 from core.domain.compare import CompareSetup
@@ -28,11 +29,11 @@ from core.ports import Turn
 KIND = "handover_draft"
 DRAFT = "draft"
 PIN_REPAIR = "pin_repair"
-PROMPTS = PROMPT_NAMES
+PROMPTS = (*PROMPT_NAMES, STRUCTURED_REPAIR)
 
 REVIEW_KIND = "adoption_review"
 REVIEW = "review"
-REVIEW_PROMPTS = REVIEW_PROMPT_NAMES
+REVIEW_PROMPTS = (*REVIEW_PROMPT_NAMES, STRUCTURED_REPAIR)
 
 
 async def draft_handover(run: HandoverContext) -> None:

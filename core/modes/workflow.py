@@ -10,6 +10,7 @@ from core.ai_input import compare as compare_input
 from core.ai_input import cross_review as review_input
 from core.ai_input import debate as debate_input
 from core.ai_input.compare import ForcedDifference, build_comparison
+from core.ai_input.structured import REPAIR_PROMPT
 from core.ai_input.workflow import (
     PROMPT_NAMES,
     BuildsWithMaterials,
@@ -57,6 +58,7 @@ PROMPTS = tuple(
             *debate_input.PROMPT_NAMES,
             *codraft_input.PROMPT_NAMES,
             *review_input.PROMPT_NAMES,
+            REPAIR_PROMPT,
         )
     )
 )

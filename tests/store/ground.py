@@ -12,10 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from core.domain.ids import ConversationId, MessageId, PersonId, ReceiptId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Actor
+from core.domain.prompt import PromptSource
 from core.domain.receipt import AiInput, Finish, InputPart, Origin, Receipt, Role, Usage
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.prompts.parse import parse_prompt
 from core.store.database import Store
 from core.store.message import do_add_message, do_append, do_place_answer, entries_between, find_message
+from core.store.prompt import StoredPrompt
 from core.store.receipt import do_add_receipt
 from core.store.run import Run, do_add_run
 from core.store.tables import Row
@@ -282,3 +285,27 @@ async def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
             table.name: sorted((tuple(row) for row in await session.execute(select(table))), key=repr)
             for table in Row.metadata.sorted_tables
         }
+
+
+def a_prompt(ground: Ground, name: str, seq: int, *, system: str = "Secret rules.") -> StoredPrompt:
+    """A version of a prompt that the person saved, numbered `1.0.<seq>`."""
+    metadata = (
+        f'name: {name}\nversion: "1.0.{seq}"\ndescription: Test.\ntarget_models: [any]\n'
+        'last_updated: "2026-11-30"\noutput_format: text\n'
+    )
+    files = {"prompt.yaml": metadata, "system.md": f"{system}\n"}
+    parsed = parse_prompt(name, {file: text.encode() for file, text in files.items()})
+    return StoredPrompt(
+        id=ground.id(),
+        workspace_id=ground.workspace_id,
+        name=name,
+        version=parsed.version,
+        seq=seq,
+        sha256=parsed.sha256,
+        files=files,
+        parent_id=None,
+        author_id=ground.person_id,
+        reason="first text",
+        source=PromptSource.CONSOLE,
+        created_at=ground.clock.now(),
+    )

@@ -19,6 +19,7 @@ from core.domain.feedback import Thumb
 from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
 from core.domain.pin import Pin, PinKind
 from core.domain.policy import Policy
+from core.domain.prompt import PromptEventKind, PromptLabel
 from core.domain.thread import Mode, Status
 from core.ports import PostRef
 from core.store.adoption import Adoption, do_add_adoption, do_add_review, do_keep_review
@@ -33,13 +34,21 @@ from core.store.installation import Sealed, do_install
 from core.store.message import do_add_message, do_keep_file, find_message
 from core.store.pin import do_add_pin
 from core.store.post import do_remember_post
+from core.store.prompt import (
+    PromptEvent,
+    StoredDraft,
+    do_add_event,
+    do_add_version,
+    do_keep_draft,
+)
+from core.store.prompt_pointer import do_move_pointer
 from core.store.receipt import do_add_receipt
 from core.store.step import Step, do_begin_step, do_end_step
 from core.store.tables import Row
 from core.store.thread import do_add_thread
 from core.store.workspace import do_add_channel, do_add_workspace
 from tests.product import SteppingClock
-from tests.store.ground import Ground, a_branch, a_line, prepare
+from tests.store.ground import Ground, a_branch, a_line, a_prompt, prepare
 
 Function = Callable[..., Awaitable[Any]]
 
@@ -69,6 +78,7 @@ WITHOUT_WORKSPACE = {
     "message.with_attachments",
     "page.load_branch_header",
     "page.read_stretch",
+    "prompt.do_add_version",
     "run.do_add_run",
     "thread.chain",
     "thread.count_branches",
@@ -76,6 +86,7 @@ WITHOUT_WORKSPACE = {
     "thread.do_branch",
     "turn.load_turn",
     # How a workspace itself is found or begun.
+    "prompt.do_register",
     "workspace.do_add_workspace",
     "workspace.find_workspace",
     # For schedules, the operator's own commands, and what belongs to an installation.
@@ -84,6 +95,12 @@ WITHOUT_WORKSPACE = {
     "high_water.do_note_command_hash",
     "installation.all_installations",
     "installation.find_installation",
+    "prompt_process.do_forget",
+    "prompt_process.do_forget_silent",
+    "prompt_process.do_next_generation",
+    "prompt_process.do_report",
+    "prompt_process.generation",
+    "prompt_process.processes",
     "run.left_behind",
     "thread.thread_anywhere",
     "workspace.all_workspaces",
@@ -91,7 +108,7 @@ WITHOUT_WORKSPACE = {
 }
 """Public functions that take no workspace, each group with its reason."""
 
-OWN = {"workspace.external_id_of"}
+OWN = {"workspace.external_id_of", "prompt_pointer.live_refs"}
 """Readers that always find something: what belongs to the asking workspace."""
 
 EMPTY_HERE = {"step.steps_said", "message.answer_of", "receipt.receipt_of_answer", "message.models_of_thread"}
@@ -172,6 +189,7 @@ async def victim(store: Store) -> Victim:
         )
         row = await find_message(session, workspace_id, spare.id)
     carried = await carry(store, ground)
+    prompted = await keep_prompt(store, ground)
     later = clock.now() + timedelta(days=1)
     return Victim(
         ground,
@@ -258,8 +276,54 @@ async def victim(store: Store) -> Victim:
             "step.steps_said.before": RunId("ffffffff"),
             "workspace.find_person.external_id": "U1",
         }
-        | carried,
+        | carried
+        | prompted,
     )
+
+
+async def keep_prompt(store: Store, ground: Ground) -> dict[str, Any]:
+    """A live version of a prompt of the victim with a draft and a record, and their ids."""
+    workspace_id, clock = ground.workspace_id, ground.clock
+    prompt = a_prompt(ground, "team.secret", 1)
+    draft = StoredDraft(
+        name=prompt.name,
+        author_id=ground.person_id,
+        base_id=prompt.id,
+        head_id=prompt.id,
+        files={"system.md": "secret draft"},
+        updated_at=clock.now(),
+    )
+    event = PromptEvent(
+        id=ground.id(),
+        name=prompt.name,
+        kind=PromptEventKind.SAVE,
+        from_id=None,
+        to_id=prompt.id,
+        actor_id=ground.person_id,
+        reason="secret reason",
+        before={},
+        after=prompt.files,
+        created_at=clock.now(),
+    )
+    async with store.writing() as session:
+        assert await do_add_version(session, prompt)
+        await do_keep_draft(session, workspace_id, draft)
+        await do_add_event(session, workspace_id, event)
+        await do_move_pointer(session, workspace_id, prompt.name, PromptLabel.PRODUCTION, prompt.id, rev=0)
+    return {
+        "event": replace(event, id=ground.id(), reason="forged reason"),
+        "label": PromptLabel.PRODUCTION,
+        "names": [prompt.name],
+        "refs": [prompt.ref],
+        "rev": 1,
+        "version_ids": [prompt.id],
+        "prompt.do_drop_draft.name": prompt.name,
+        "prompt.do_keep_draft.draft": replace(draft, files={}),
+        "prompt.newest_own.name": prompt.name,
+        "prompt.prompt_events.name": prompt.name,
+        "prompt_pointer.do_move_pointer.name": prompt.name,
+        "prompt_pointer.do_move_pointer.version_id": prompt.id,
+    }
 
 
 async def carry(store: Store, ground: Ground) -> dict[str, Any]:
