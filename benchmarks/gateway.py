@@ -21,7 +21,9 @@ READY_S = 120.0
 
 def catalogue(base_url: str, *, at_once: int) -> Catalogue:
     models = {MODEL: {"id": f"openai/{MODEL}", "api_base": base_url, "concurrency": at_once}}
-    return load_catalogue(models, {"chat": MODEL}, file="benchmarks", line_of=lambda path: 0, env={})
+    return load_catalogue(
+        models, {"chat": MODEL}, file="benchmarks", line_of=lambda path: 0, env={}, local=False
+    )
 
 
 @asynccontextmanager

@@ -60,7 +60,9 @@ def _catalogue() -> Catalogue:
         }
         for alias in DELAYS_S
     }
-    return load_catalogue(models, {"chat": "a"}, file="benchmarks", line_of=lambda path: 0, env={})
+    return load_catalogue(
+        models, {"chat": "a"}, file="benchmarks", line_of=lambda path: 0, env={}, local=False
+    )
 
 
 async def measure(*, repeats: int = 3, scale: float = 1.0) -> list[Figure]:

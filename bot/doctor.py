@@ -163,15 +163,18 @@ async def _models(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
     except ConfigurationError as error:
         yield _problem("doctor_models_unreadable", reason=str(error))
         return
-    if not catalogue.real:
+    if all(model.local for model in catalogue.real):
         yield _note("doctor_only_demo")
-        return
     usable = []
     for model in catalogue.real:
+        if model.local:
+            yield _note("doctor_local_model", model=model.alias)
         if model.api_key_env and not settings.env.get(model.api_key_env):
             yield _problem("doctor_model_without_key", model=model.alias, name=model.api_key_env)
         else:
             usable.append(model.alias)
+    if not usable:
+        return
     async for result in probes.try_models(settings, catalogue, usable):
         if result.kind is None:
             yield _good("doctor_model", model=result.alias, seconds=f"{result.seconds:.1f}")

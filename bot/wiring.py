@@ -53,6 +53,7 @@ from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult, probe
 from core.llm.gateway import Gateway
 from core.llm.link import WorkerLink
+from core.llm.local import local_installed
 from core.llm.metrics import ModelMetrics
 from core.modes.workflow_file import load_workflows
 from core.ports import ChannelAccess, Poster
@@ -143,6 +144,7 @@ def catalogue_of(settings: Settings) -> Catalogue:
         file=configuration.file,
         line_of=configuration.line_of,
         env=settings.env,
+        local=local_installed(),
     )
     settings.check_allowed_models(tuple(catalogue.models))
     return catalogue

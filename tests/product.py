@@ -295,7 +295,9 @@ def catalogue() -> Catalogue:
             "output_price": 1_000.0,
         },
     }
-    return load_catalogue(models, {"chat": "alpha"}, file="test.toml", line_of=lambda path: 1, env={})
+    return load_catalogue(
+        models, {"chat": "alpha"}, file="test.toml", line_of=lambda path: 1, env={}, local=False
+    )
 
 
 @asynccontextmanager

@@ -213,6 +213,18 @@ def test_both_lock_files_pin_the_same_versions_and_hold_what_the_project_asks_fo
     assert product["litellm"] not in {"1.82.7", "1.82.8"}
 
 
+def test_the_lock_of_the_local_model_pins_its_group_alone_with_hashes() -> None:
+    lock = (ROOT / "core/llm/local.lock").read_text()
+    group = re.search(r"^local = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.M)
+    assert group is not None
+    entries = re.split(r"\n(?=[a-z0-9])", lock)
+    assert [entry.split()[0] for entry in entries] == sorted(re.findall(r'"([^"]+)"', group[1]))
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert "://" not in lock
+    made = (ROOT / "Makefile").read_text()
+    assert "--require-hashes --no-deps --only-binary :all: -r core/llm/local.lock" in made
+
+
 def test_the_installed_product_holds_every_file_of_its_packages(tmp_path: Path) -> None:
     """Built from the files that a clone has, as an installer builds it."""
     for file in project_files():

@@ -83,7 +83,7 @@ class Pages:
             here_channel=channel,
             models=models,
             modes=STARTED_BY_FORM,
-            demo_only=bool(models) and all(one.demo for one in models),
+            demo_only=bool(models) and all(one.demo or one.local for one in models),
             placeholder=self._text(visit, "placeholder_new", channel=channel.name if channel else ""),
         )
 

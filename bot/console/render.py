@@ -33,6 +33,7 @@ from core.domain.view import (
     HandoverHeaderView,
     ItemView,
     MessageView,
+    ModelItem,
     NoticeView,
     ReceiptView,
     ThreadPage,
@@ -346,6 +347,7 @@ class Renderer:
             "number": number,
             "money": i18n.money,
             "price": partial(_price, locale),
+            "kind": partial(_kind, locale),
             "trains": partial(_trains, locale),
             "spent": partial(_spent, locale),
             "mode_name": partial(_mode_name, locale),
@@ -397,6 +399,13 @@ def _price(locale: str, usd: float | None, is_demo: bool) -> str:  # noqa: FBT00
     if usd is None:
         return _text(locale, "free" if is_demo else "unknown")
     return f"${usd:,.2f}"
+
+
+def _kind(locale: str, model: ModelItem) -> str:
+    """What has to be known of a model before it is chosen; empty where nothing has to."""
+    if model.demo:
+        return _text(locale, "demo")
+    return _text(locale, "local_model.note") if model.local else ""
 
 
 def _trains(locale: str, answer: str) -> str:

@@ -186,6 +186,8 @@ def models(items: Sequence[ModelItem], locale: str) -> Card:
                         output=f"${item.output_price:g}",
                     )
                 )
+            if item.local:
+                facts.append(text(locale, "local_model.note"))
             if item.vision:
                 facts.append(text(locale, "discord.vision"))
             facts.append(text(locale, f"discord.trains_{_trains(item.trains_on_data)}"))

@@ -106,6 +106,8 @@ def _model(locale: str, model: ModelItem) -> str:
     ]
     if model.vision:
         facts.append(i18n.text(locale, "slack.model_vision"))
+    if model.local:
+        facts.append(i18n.text(locale, "local_model.note"))
     if not model.demo:
         trains = model.trains_on_data if model.trains_on_data in ("yes", "no") else "unknown"
         facts.append(

@@ -21,6 +21,7 @@ async def list_models(services: Services, actor: Actor) -> tuple[ModelItem, ...]
             alias=model.alias,
             model_id=model.id,
             demo=model.demo,
+            local=model.local,
             context_tokens=model.context_tokens,
             input_price=model.input_price,
             output_price=model.output_price,

@@ -260,6 +260,8 @@ class ModelItem:
     alias: str
     model_id: str
     demo: bool
+    local: bool
+    """The small model of this machine; whoever chooses it is told what it is worth."""
     context_tokens: int
     input_price: float | None
     output_price: float | None

@@ -1,8 +1,8 @@
-"""Which models there are: from `promptflow.toml`, from keys found in the environment, and the demo models.
+"""Which models there are: from `promptflow.toml`, from keys found in the environment, the local and the demo models.
 
-Order matters: configured models first, as the file has them, then ready-made ones, then demo. Whatever
-`[defaults]` does not name falls to the first usable ones in that order, and to the demo models only when
-there is no real one.
+Order matters: configured models first, as the file has them, then ready-made ones, then the local one where it is
+installed, then demo. Whatever `[defaults]` does not name falls to the first usable ones in that order, and to the demo
+models only when there is no real one. The local model is never chosen for anybody: it is real, and far too small.
 """
 
 import re
@@ -39,6 +39,8 @@ class Model:
     trains_on_data: str = "unknown"
     """Whether the provider may train on what is sent: `yes`, `no` or `unknown`."""
     demo: bool = False
+    local: bool = False
+    """Runs in a process of ours on this machine; its address and key are known once that has started."""
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
         """What a call of this size costs; None when a price is not known. The demo models cost nothing."""
@@ -62,7 +64,7 @@ class Defaults:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     models: Mapping[str, Model]
-    """By alias; configured ones first, then ready-made ones, then demo."""
+    """By alias; configured ones first, then ready-made ones, the local one, then demo."""
     defaults: Defaults
 
     @property
@@ -81,6 +83,19 @@ DEMO_MODELS: Final = tuple(
         demo=True,
     )
     for habit in ("sage", "critic", "builder")
+)
+
+# 135 million parameters, trained on contexts of this size and on English. Two calls at once would halve it.
+LOCAL_MODEL: Final = Model(
+    alias="local-smollm2",
+    id="local/smollm2",
+    context_tokens=8_192,
+    max_output_tokens=1_024,
+    input_price=0.0,
+    output_price=0.0,
+    concurrency=1,
+    trains_on_data="no",
+    local=True,
 )
 
 # Sizes, prices and dated ids published by the providers in November 2026. Gemini and xAI have no dated ids.
@@ -209,7 +224,7 @@ _USUAL_KEYS: Final = MappingProxyType(
 _ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _TRAINING: Final = ("yes", "no", "unknown")
-_MODEL_KEYS: Final = tuple(f.name for f in fields(Model) if f.name not in {"alias", "demo"})
+_MODEL_KEYS: Final = tuple(f.name for f in fields(Model) if f.name not in {"alias", "demo", "local"})
 _DEFAULT_KEYS: Final = tuple(f.name for f in fields(Defaults))
 # Spec §3: Compare asks 2 to 6 models, Debate has 2 to 4 participants.
 _LIST_SIZES: Final = {"compare": (2, 6), "debate": (2, 4), "reviewers": (1, 6)}
@@ -222,21 +237,22 @@ def load_catalogue(
     file: str,
     line_of: Callable[[tuple[str, ...]], int],
     env: Mapping[str, str],
+    local: bool,
 ) -> Catalogue:
     """The catalogue from the parsed `[models.*]` and `[defaults]` tables of `file` and the keys in `env`.
 
-    `line_of` gives the line of a key's path such as `("models", "fast", "id")`. Raises ConfigurationError,
-    with file, line, reason and what is allowed, for anything that is not exactly as it should be.
+    `local` says whether the local model is installed. `line_of` gives the line of a key's path such as
+    `("models", "fast", "id")`. Raises ConfigurationError, with file, line, reason and what is allowed, for anything
+    that is not exactly as it should be.
     """
     reader = _Reader(file=file, line_of=line_of)
     configured = [reader.model(alias, table) for alias, table in models_table.items()]
     taken = {model.alias for model in configured} | {model.id for model in configured}
     ready = [m for m in _READY_MADE if env.get(m.api_key_env) and m.alias not in taken and m.id not in taken]
-    models = {model.alias: model for model in (*configured, *ready, *DEMO_MODELS)}
-    usable = [
-        m.alias for m in models.values() if not m.demo and (not m.api_key_env or env.get(m.api_key_env))
-    ]
-    real = [m.alias for m in models.values() if not m.demo]
+    own = [LOCAL_MODEL] if local and LOCAL_MODEL.alias not in taken else []
+    models = {model.alias: model for model in (*configured, *ready, *own, *DEMO_MODELS)}
+    real = [m.alias for m in (*configured, *ready)]
+    usable = [m.alias for m in (*configured, *ready) if not m.api_key_env or env.get(m.api_key_env)]
     pool = tuple(usable or real or [m.alias for m in DEMO_MODELS])
     defaults = Defaults(
         chat=pool[0],
@@ -361,7 +377,11 @@ _ALLOWED: Final = {
     "id": _Allowed(
         text='a text without spaces, such as "anthropic/claude-haiku-4-5-20251001"',
         holds=lambda v: (
-            isinstance(v, str) and bool(v) and not any(c.isspace() for c in v) and not v.startswith("demo/")
+            isinstance(v, str)
+            and bool(v)
+            and not any(c.isspace() for c in v)
+            and not v.startswith("demo/")
+            and v != LOCAL_MODEL.id
         ),
     ),
     "api_base": _Allowed(

@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from core.ai_input.estimate import estimate_parts, estimate_tokens
@@ -18,6 +18,7 @@ from core.llm.breaker import Breaker, BreakerSettings
 from core.llm.catalogue import Catalogue, Model
 from core.llm.demo import DemoSettings, stream_demo
 from core.llm.link import WorkerCall, WorkerLink
+from core.llm.local import LocalServer
 from core.llm.metrics import ModelMetrics, measured
 from core.llm.request import worker_call
 from core.ports import Done, ModelCall, ModelEvent, ReasoningDelta, Started, TextDelta
@@ -45,7 +46,7 @@ _HEARD: Final = frozenset(
 class GatewaySettings:
     first_delta_s: float = 30.0
     first_delta_reasoning_s: float = 120.0
-    """For models that think before they write."""
+    """For models that think before they write, and for the local one."""
     idle_s: float = 30.0
     total_s: float = 300.0
     """For the whole call, second try included."""
@@ -64,7 +65,8 @@ class GatewaySettings:
 class Gateway:
     """The ModelGateway of the product. `env` holds the keys that the catalogue names.
 
-    The worker is started by `start` when there is a real model, and only then; demo models need none.
+    The worker is started by `start` when there is a real model, and only then; demo models need none. The process of
+    the local model is started by the first call to it.
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class Gateway:
         env: Mapping[str, str],
         metrics: ModelMetrics,
         link: WorkerLink,
+        local: LocalServer | None = None,
         settings: GatewaySettings | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._env = env
         self._metrics = metrics
         self._link = link
+        self._local = local or LocalServer(env=env)
         self._settings = settings or GatewaySettings()
         self._admission = Admission(self._settings.admission)
         self._breakers: defaultdict[str, Breaker] = defaultdict(lambda: Breaker(self._settings.breaker))
@@ -92,8 +96,9 @@ class Gateway:
             self._link.start()
 
     async def close(self) -> None:
-        """End the worker; calls in flight fail as interrupted."""
+        """End the worker and the local model; calls in flight fail as interrupted."""
         await self._link.close()
+        await self._local.close()
 
     @property
     def ready(self) -> bool:
@@ -167,11 +172,17 @@ class Gateway:
             self._metrics.retries.labels(model.alias).inc()
             attempt += 1
             await asyncio.sleep(pause_s)
+            if model.local:
+                # It may have died, and answers at another address then.
+                request = await self._request(model, call, deadlines)
             if not await self._link.wait_ready(end_at - loop.time()):
                 raise ModelFailure(FailureKind.INTERRUPTED, retryable=True)
 
     async def _request(self, model: Model, call: ModelCall, deadlines: Deadlines) -> WorkerCall:
         key = self._env.get(model.api_key_env, "")
+        if model.local:
+            address = await self._local.address()
+            model, key = replace(model, api_base=address.api_base), address.key
         if model.api_key_env and not key:
             raise ModelFailure(FailureKind.AUTH)
         limit_s = max(deadlines.first_s, deadlines.idle_s) + _BACKSTOP_S
@@ -182,7 +193,9 @@ class Gateway:
 
     def _deadlines(self, model: Model) -> Deadlines:
         settings = self._settings
-        first_s = settings.first_delta_reasoning_s if model.reasoning else settings.first_delta_s
+        # The local model takes a minute to read a full context on a small machine.
+        waits = model.reasoning or model.local
+        first_s = settings.first_delta_reasoning_s if waits else settings.first_delta_s
         # An answer that comes in one piece comes at its end.
         return Deadlines(
             first_s=first_s if model.streaming else settings.total_s,

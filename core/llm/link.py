@@ -20,8 +20,8 @@ from core.domain.receipt import Finish
 _log: Final = logging.getLogger(__name__)
 _LINE_LIMIT: Final = 64 * 1024 * 1024
 
-# What the worker inherits: where things are, how the network is reached, and cloud identities that providers'
-# clients read themselves. No other secret of this process goes there.
+# What a process of ours inherits: where things are and how the network is reached; the worker also gets cloud
+# identities that providers' clients read themselves. No other secret of this process goes there.
 _INHERITED: Final = (
     "PATH",
     "HOME",
@@ -41,7 +41,7 @@ _INHERITED: Final = (
     "ALL_PROXY",
     "NO_PROXY",
 )
-_INHERITED_PREFIXES: Final = ("AWS_", "GOOGLE_", "AZURE_", "VERTEXAI_")
+_CLOUD_IDENTITIES: Final = ("AWS_", "GOOGLE_", "AZURE_", "VERTEXAI_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,10 +236,8 @@ class WorkerLink:
                 await _ended(process, grace_s=grace_s)
 
     def _environment(self) -> dict[str, str]:
-        kept = {
-            k: v for k, v in self._env.items() if k.upper() in _INHERITED or k.startswith(_INHERITED_PREFIXES)
-        }
-        return {**kept, "PYTHONPATH": str(Path(core.__path__[0]).parent)}
+        identities = {k: v for k, v in self._env.items() if k.startswith(_CLOUD_IDENTITIES)}
+        return {**child_environment(self._env), **identities}
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hand on what the worker says until it ends; raises TimeoutError when it falls silent."""
@@ -285,6 +283,12 @@ class WorkerLink:
         now = asyncio.get_running_loop().time()
         for exchange in left.values():
             exchange.events.put_nowait((now, _LOST))
+
+
+def child_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """What a process that runs a module of `core` is given of `env`, and where it finds that module."""
+    kept = {name: value for name, value in env.items() if name.upper() in _INHERITED}
+    return {**kept, "PYTHONPATH": str(Path(core.__path__[0]).parent)}
 
 
 def _encoded(order: Mapping[str, object]) -> bytes:

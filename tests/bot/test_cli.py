@@ -63,7 +63,7 @@ class FakeWork:
         self.done.append("ping")
 
     def catalogue(self, settings: Settings) -> Catalogue:
-        return load_catalogue({}, {}, file="", line_of=settings.configuration.line_of, env={})
+        return load_catalogue({}, {}, file="", line_of=settings.configuration.line_of, env={}, local=False)
 
     async def try_models(
         self, settings: Settings, catalogue: Catalogue, aliases: Sequence[str]

@@ -39,6 +39,7 @@ def catalogue(settings: Settings) -> Catalogue:
         file=configuration.file,
         line_of=configuration.line_of,
         env=settings.env,
+        local="LOCAL" in settings.env,
     )
 
 
@@ -46,7 +47,7 @@ async def try_models(
     settings: Settings, catalogue: Catalogue, aliases: Sequence[str]
 ) -> AsyncIterator[ProbeResult]:
     for alias in aliases:
-        kind = None if alias == "good" else FailureKind.AUTH
+        kind = None if alias in {"good", "local-smollm2"} else FailureKind.AUTH
         yield ProbeResult(alias=alias, ok=kind is None, kind=kind, seconds=1.25)
 
 
@@ -193,6 +194,18 @@ async def test_every_configured_model_is_tried_and_a_missing_key_is_named(tmp_pa
     assert texts["keyless"] == (
         Health.PROBLEM,
         "keyless has no key: the variable OTHER_KEY is not set. Put it into .env or into the environment.",
+    )
+
+
+async def test_the_local_model_is_named_with_what_it_is_worth_and_tried(tmp_path: Path) -> None:
+    found = (await findings(tmp_path, LOCAL="1"))[5:]
+    assert [(finding.health, finding.phrase.key) for finding in found] == [
+        (Health.NOTE, "cli.doctor_only_demo"),
+        (Health.NOTE, "cli.doctor_local_model"),
+        (Health.GOOD, "cli.doctor_model"),
+    ]
+    assert phrase("en", found[1].phrase).startswith(
+        "local-smollm2 is installed. It is tiny, knows English only"
     )
 
 

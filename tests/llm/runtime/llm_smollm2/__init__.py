@@ -1,0 +1,3 @@
+"""Stands for the package of the weights, which wants libraries that are not installed with it."""
+
+raise ImportError("nobody imports this package")
