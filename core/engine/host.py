@@ -39,6 +39,8 @@ LANES = "lanes"
 BATCH = "batch"
 BATCH_POLL_S = 1.0
 THREAD_STOP_S = 5.0
+JOIN_S = 0.1
+STARTING_S = 0.001
 DELETE_AT_ONCE = 500
 
 Body = Callable[[str, JsonObject, float], Awaitable[None]]
@@ -212,7 +214,15 @@ class _Noise(logging.Filter):
 
 
 def _join_threads(prefix: str) -> None:
+    """Wait for the threads of that name. Blocks, for a few seconds at most."""
     deadline = time.monotonic() + THREAD_STOP_S
-    for thread in threading.enumerate():
-        if thread.name.startswith(prefix):
-            thread.join(max(0.0, deadline - time.monotonic()))
+    while (left := deadline - time.monotonic()) > 0:
+        threads = [thread for thread in threading.enumerate() if thread.name.startswith(prefix)]
+        if not threads:
+            return
+        for thread in threads:
+            # One that is just being started is listed already and cannot be joined yet.
+            if thread.is_alive():
+                thread.join(min(left, JOIN_S))
+            else:
+                time.sleep(STARTING_S)
