@@ -100,3 +100,13 @@ async def do_move_pointer(
             .execution_options(synchronize_session=False)
         )
     return bool(moved.rowcount)  # type: ignore[attr-defined]
+
+
+async def do_propose(
+    session: AsyncSession, workspace_id: WorkspaceId, name: str, version_id: str | None
+) -> None:
+    """Put a version forward as the one to make live next, in the place of another; None takes it back."""
+    label = PromptLabel.CANDIDATE
+    now = (await pointers(session, workspace_id, label)).get(name, NEVER_MOVED)
+    if now.version_id != version_id:
+        await do_move_pointer(session, workspace_id, name, label, version_id, rev=now.rev)

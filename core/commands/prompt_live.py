@@ -1,0 +1,358 @@
+"""What is live: versions are looked at, made live, rolled back and archived, and files read again (spec §10)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from core.commands.prompt_standing import (
+    Standing,
+    access_prompts,
+    brings_back,
+    check_reminded,
+    standing_of,
+)
+from core.commands.services import Services
+from core.domain.errors import Refusal
+from core.domain.policy import Action, Actor, Subject, authorise, authorise_promotion
+from core.domain.prompt import (
+    ProcessStatus,
+    PromoteRequest,
+    PromptEventKind,
+    PromptLabel,
+    PromptMoved,
+    PromptStatus,
+    RollBackRequest,
+    change_reason,
+)
+from core.i18n import phrase
+from core.prompts.contract import contract_problems
+from core.prompts.pinned import load_pinned, pinned
+from core.store.claim import claim, find_settled, settle
+from core.store.database import Session
+from core.store.prompt import PromptEvent, StoredPrompt, do_add_event, prompt_events
+from core.store.prompt_pointer import do_move_pointer, do_propose
+from core.store.prompt_process import do_next_generation, generation, processes
+from core.store.workspace import people
+
+ANY_MODEL = "any"
+EVAL_RUN_COUNTS_FOR = timedelta(days=7)
+MOVES = (PromptEventKind.PROMOTE, PromptEventKind.ROLLBACK, PromptEventKind.ARCHIVE)
+
+
+# --- looking at a version -------------------------------------------------------------------------------------------
+
+
+async def verify_version(
+    services: Services, actor: Actor, name: str, version_id: str, note: str, *, event_key: str
+) -> None:
+    """Record that another person than the author looked at a version, and what they say of it. Raises Refusal."""
+    reason = change_reason(note)
+    access_prompts(services, actor, Action.READ_PROMPT)
+    async with services.store.reading() as session:
+        standing = await standing_of(session, services, actor.workspace_id, name)
+    version = _own(standing, version_id)
+    subject = Subject(visible=True, author_id=version.author_id)
+    authorise(actor, Action.VERIFY_PROMPT, subject, services.policy(actor.workspace))
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is None:
+            await do_add_event(
+                session,
+                actor.workspace_id,
+                _record(services, actor, PromptEventKind.VERIFY, version, version, reason),
+            )
+
+
+def _own(standing: Standing, version_id: str) -> StoredPrompt:
+    """A version that the workspace made; raises Refusal for any other."""
+    version = standing.version(version_id)
+    if version.shipped:
+        raise Refusal("prompt_version_unknown", name=standing.name)
+    return version
+
+
+# --- making live ----------------------------------------------------------------------------------------------------
+
+
+async def promote(
+    services: Services, actor: Actor, request: PromoteRequest, *, event_key: str
+) -> PromptMoved:
+    """Make a version of the workspace live, at once and in every process. Raises Refusal; then nothing is moved.
+
+    Runs that began before keep what they began with.
+    """
+    reason = change_reason(request.reason)
+    access_prompts(services, actor, Action.PROMOTE_PROMPT)
+    async with services.store.reading() as session:
+        settled = await find_settled(session, actor.workspace_id, event_key)
+        standing = await standing_of(session, services, actor.workspace_id, request.name)
+        history = await prompt_events(session, actor.workspace_id, request.name)
+    if settled is not None:
+        return _moved(request.name, settled)
+    version, before = _own(standing, request.version_id), standing.live
+    if before is not None and before.id == version.id:
+        raise Refusal("prompt_already_live", name=request.name, version=version.version)
+    self_approved = await _approved(services, actor, version, history)
+    await asyncio.to_thread(_check_usable, services, actor, standing, version)
+    rollbacks = [event for event in history if event.kind is PromptEventKind.ROLLBACK]
+    withdrawn = await asyncio.to_thread(brings_back, standing, rollbacks, version.parsed())
+    check_reminded(withdrawn, acknowledged=request.acknowledged)
+    passed = await _gate(services, actor, before, version, override=request.override)
+    async with services.store.writing() as session:
+        settled = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if settled is None:
+            await services.prompts.ensure_stored(session)
+            await _do_move(session, services, actor, standing, version.id, request.rev)
+            if standing.proposed is not None and standing.proposed.id == version.id:
+                await do_propose(session, actor.workspace_id, request.name, None)
+            for kind in (*passed.records, PromptEventKind.PROMOTE):
+                record = _record(services, actor, kind, before, version, reason)
+                await do_add_event(
+                    session,
+                    actor.workspace_id,
+                    replace(record, self_approved=self_approved, eval_run_id=passed.run_id),
+                )
+            settled = _settlement(before, version, self_approved=self_approved)
+            await settle(session, actor.workspace_id, (event_key,), settled)
+    return _moved(request.name, settled)
+
+
+async def _approved(
+    services: Services, actor: Actor, version: StoredPrompt, history: Sequence[PromptEvent]
+) -> bool:
+    """Whether a promotion counts as approved by its author alone. Raises Refusal where it may not be."""
+    async with services.store.reading() as session:
+        alone = len(await people(session, actor.workspace_id)) == 1
+    looked_at = [event for event in history if event.kind is PromptEventKind.VERIFY]
+    return authorise_promotion(
+        actor,
+        services.policy(actor.workspace),
+        author_id=version.author_id,
+        verified=any(event.to_id == version.id for event in looked_at),
+        alone=alone,
+    )
+
+
+def _settlement(
+    before: StoredPrompt | None, after: StoredPrompt | None, *, self_approved: bool = False
+) -> dict[str, str | bool]:
+    return {
+        "from": before.version if before else "",
+        "to": after.version if after else "",
+        "self_approved": self_approved,
+    }
+
+
+def _moved(name: str, settled: object) -> PromptMoved:
+    if not isinstance(settled, dict):
+        raise TypeError("a settlement is an object")
+    return PromptMoved(
+        name=name,
+        from_version=str(settled["from"]),
+        to_version=str(settled["to"]),
+        self_approved=bool(settled["self_approved"]),
+    )
+
+
+def _check_usable(services: Services, actor: Actor, standing: Standing, version: StoredPrompt) -> None:
+    """Raises Refusal for a version that the product cannot work with, or that was written for a model that floats."""
+    _check_fits(actor, standing, version)
+    listed, known = load_pinned(), services.models.models
+    floating = [
+        model
+        for model in version.parsed().parts.target_models
+        if model != ANY_MODEL and not pinned(known[model].id if model in known else model, listed)
+    ]
+    if floating:
+        raise Refusal("prompt_model_floating", models=", ".join(floating))
+
+
+def _check_fits(actor: Actor, standing: Standing, version: StoredPrompt) -> None:
+    """Raises Refusal for a version that the product's code of this release cannot work with."""
+    problems = contract_problems(standing.shipped.parsed(), version.parsed()) if standing.shipped else ()
+    if problems:
+        sentences = "\n".join(phrase(actor.locale, problem) for problem in problems)
+        raise Refusal("prompt_contract", version=version.version, problems=sentences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """How a version got through the gate."""
+
+    run_id: str | None = None
+    """The eval run that let it through; None for a prompt without an eval set, and for an override."""
+    records: tuple[PromptEventKind, ...] = ()
+    """What is put on record of it."""
+
+
+async def _gate(
+    services: Services, actor: Actor, before: StoredPrompt | None, after: StoredPrompt, *, override: bool
+) -> Passed:
+    """A prompt with an eval set needs a passing run of exactly these texts, or an override (spec §10).
+
+    A run counts for a week. Raises Refusal.
+    """
+    eval_set = after.parsed().eval_set
+    if not eval_set:
+        return Passed()
+    run_id = None
+    if services.evals is not None:
+        run_id = await services.evals.passing(
+            actor.workspace_id,
+            before=before.ref if before else None,
+            after=after.ref,
+            since=services.clock.now() - EVAL_RUN_COUNTS_FOR,
+        )
+    if run_id is not None:
+        return Passed(run_id=run_id)
+    if not override:
+        raise Refusal("prompt_needs_eval", version=after.version, eval_set=eval_set)
+    return Passed(records=(PromptEventKind.EVAL_OVERRIDE,))
+
+
+async def _do_move(
+    session: Session,
+    services: Services,
+    actor: Actor,
+    standing: Standing,
+    version_id: str | None,
+    rev: int,
+) -> None:
+    """Raises Refusal, which names the mover, when what is live was moved since it was seen."""
+    production = PromptLabel.PRODUCTION
+    if rev == standing.production.rev and await do_move_pointer(
+        session, actor.workspace_id, standing.name, production, version_id, rev=rev
+    ):
+        return
+    moves = await prompt_events(session, actor.workspace_id, standing.name, kinds=MOVES)
+    raise Refusal(
+        "prompt_moved",
+        name=standing.name,
+        who=moves[0].who if moves else "",
+        reason=moves[0].reason if moves else "",
+    )
+
+
+def _record(
+    services: Services,
+    actor: Actor,
+    kind: PromptEventKind,
+    before: StoredPrompt | None,
+    after: StoredPrompt | None,
+    reason: str,
+) -> PromptEvent:
+    version = after or before
+    return PromptEvent(
+        id=services.clock.new_id(),
+        name=version.name if version else "",
+        kind=kind,
+        from_id=before.id if before else None,
+        to_id=after.id if after else None,
+        actor_id=actor.person_id,
+        reason=reason,
+        before=before.files if before else {},
+        after=after.files if after else {},
+        created_at=services.clock.now(),
+    )
+
+
+# --- going back -----------------------------------------------------------------------------------------------------
+
+
+async def roll_back(
+    services: Services, actor: Actor, request: RollBackRequest, *, event_key: str
+) -> PromptMoved:
+    """Go back to any version there was; SHIPPED follows the files again. No gate stands before it. Raises Refusal."""
+    reason = change_reason(request.reason)
+    access_prompts(services, actor, Action.PROMOTE_PROMPT)
+    async with services.store.reading() as session:
+        settled = await find_settled(session, actor.workspace_id, event_key)
+        standing = await standing_of(session, services, actor.workspace_id, request.name)
+    if settled is not None:
+        return _moved(request.name, settled)
+    before, target = standing.live, standing.version(request.version_id)
+    if before is None:
+        raise Refusal("prompt_not_live", name=request.name)
+    if before.id == target.id:
+        raise Refusal("prompt_already_live", name=request.name, version=target.version)
+    await asyncio.to_thread(_check_fits, actor, standing, target)
+    follows = standing.shipped is not None and target.id == standing.shipped.id
+    async with services.store.writing() as session:
+        settled = await claim(session, actor.workspace_id, (event_key,), services.clock)
+        if settled is None:
+            await services.prompts.ensure_stored(session)
+            await _do_move(session, services, actor, standing, None if follows else target.id, request.rev)
+            kind = PromptEventKind.ROLLBACK
+            await do_add_event(
+                session, actor.workspace_id, _record(services, actor, kind, before, target, reason)
+            )
+            settled = _settlement(before, target)
+            await settle(session, actor.workspace_id, (event_key,), settled)
+    return _moved(request.name, settled)
+
+
+async def archive(
+    services: Services, actor: Actor, name: str, rev: int, reason: str, *, event_key: str
+) -> None:
+    """Take a team's own prompt out of use; its versions and history stay. Raises Refusal."""
+    why = change_reason(reason)
+    access_prompts(services, actor, Action.PROMOTE_PROMPT)
+    async with services.store.reading() as session:
+        standing = await standing_of(session, services, actor.workspace_id, name)
+    if standing.shipped is not None:
+        raise Refusal("prompt_archive_shipped", name=name)
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is not None:
+            return
+        await _do_move(session, services, actor, standing, None, rev)
+        await do_propose(session, actor.workspace_id, name, None)
+        before = standing.live or standing.head
+        await do_add_event(
+            session, actor.workspace_id, _record(services, actor, PromptEventKind.ARCHIVE, before, None, why)
+        )
+
+
+# --- the files ------------------------------------------------------------------------------------------------------
+
+
+async def reload_prompts(services: Services, actor: Actor, *, event_key: str) -> PromptStatus:
+    """Have every process read the files of the release again; this one has when it returns. Raises Refusal."""
+    access_prompts(services, actor, Action.PROMOTE_PROMPT)
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is None:
+            await do_next_generation(session)
+            await do_add_event(
+                session, actor.workspace_id, _record(services, actor, PromptEventKind.RELOAD, None, None, "")
+            )
+    await services.prompts.look()
+    await services.prompts.report()
+    return await _status(services)
+
+
+async def prompt_status(services: Services, actor: Actor) -> PromptStatus:
+    """Which process has loaded what. Raises Refusal."""
+    access_prompts(services, actor, Action.READ_PROMPT)
+    return await _status(services)
+
+
+async def _status(services: Services) -> PromptStatus:
+    async with services.store.reading() as session:
+        newest = await generation(session)
+        listed = await processes(session)
+    return PromptStatus(
+        generation=newest,
+        processes=tuple(
+            ProcessStatus(
+                process_id=one.process_id,
+                host=one.host,
+                pid=one.pid,
+                generation=one.generation,
+                loaded_at=one.loaded_at,
+                seen_at=one.seen_at,
+                versions=one.versions,
+                error=one.error,
+                current=one.generation == newest and not one.error,
+            )
+            for one in listed
+        ),
+    )
