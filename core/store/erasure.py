@@ -20,6 +20,7 @@ from core.store.tables import (
     MessageRow,
     NoticeRow,
     PersonRow,
+    PromptDraftRow,
     ReceiptPartRow,
     ReceiptRow,
     ThreadRow,
@@ -79,6 +80,11 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .execution_options(**IN_BULK)
     )
     await do_blank_carried(session, workspace_id, person_id, texts)
+    await session.execute(
+        delete(PromptDraftRow).where(
+            PromptDraftRow.workspace_id == workspace_id, PromptDraftRow.author_id == person_id
+        )
+    )
     await session.execute(
         update(PersonRow)
         .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)

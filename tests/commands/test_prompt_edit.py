@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.commands.care import erase_for_operator
 from core.commands.prompt import compare_versions, list_prompts, prompt_history, show_prompt
 from core.commands.prompt_edit import check_draft, drop_draft, save_draft
 from core.domain.errors import Refusal
@@ -237,3 +238,17 @@ async def test_only_people_with_the_role_edit_and_guests_see_nothing(world: Worl
     await refused(save_draft(world.services, aki, text, event_key="d"), "prompt_edit_not_allowed")
     assert not (await page(world, aki)).can_edit
     assert await count(world, "prompt_draft") == 0
+
+
+async def test_erasing_a_person_takes_their_drafts_and_their_name_and_leaves_the_versions(
+    world: World,
+) -> None:
+    aki, ben = await world.person("U1", "Aki"), await world.person("U2", "Ben")
+    await save(world, aki, await edited(world, aki, RULE))
+    await save_draft(world.services, aki, await edited(world, aki, "\nhalf done\n"), event_key="d1")
+    await save_draft(world.services, ben, await edited(world, ben, "\nhalf done\n"), event_key="d2")
+    await erase_for_operator(world.store, world.clock, "W1", "U1")
+    assert [row["author_id"] for row in await rows(world, "prompt_draft")] == [ben.person_id]
+    (event,) = await prompt_history(world.services, ben, CHAT)
+    assert "Aki" not in event.who
+    assert (await page(world, ben)).item.candidate_version == "1.1.0"
