@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from bot import serve, wiring
-from bot.cli import Work, command_line
+from bot.cli import PromptWork, Work, command_line
 
 
 def main() -> int:
@@ -16,6 +16,12 @@ def main() -> int:
         export=wiring.export_thread,
         erase=wiring.erase_person,
         sync_discord=wiring.sync_discord,
+        prompts=PromptWork(
+            export=wiring.export_prompts,
+            take_in=wiring.import_prompts,
+            check=wiring.check_prompts,
+            snapshot=wiring.snapshot_prompts,
+        ),
         probes=wiring.PROBES,
     )
     return command_line(sys.argv[1:], os.environ, Path.cwd(), work)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from bot.discord.sync import Synced
 from bot.doctor import Health, Probes, examine
 from bot.settings import Settings, load_settings
+from core.commands.prompt_files import Checked, Imported
 from core.domain.errors import ConfigurationError, Refusal, UpstreamFailure
 from core.i18n import nearest, phrase, refusal, text
 from core.store.erasure import Erased
@@ -32,6 +33,20 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptWork:
+    """What `promptflow prompts` does. Workspaces go by their platform ids; all raise Refusal."""
+
+    export: Callable[[Settings, str, Path], Awaitable[int]]
+    """Writes the live prompts of a workspace into a folder; how many."""
+    take_in: Callable[[Settings, str, Path, str], Awaitable[Sequence[Imported]]]
+    """Takes prompts of a folder in as proposed versions, for a reason."""
+    check: Callable[[Settings, Path | None, str], Awaitable[Checked]]
+    """Holds a folder (None: the product's own) against its lock and, where named, a workspace."""
+    snapshot: Callable[[Settings, str, Path], Awaitable[Path]]
+    """Writes a full copy of the live prompts into a new dated folder there; which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What the commands do once settings are read; `bot.__main__` fills it from serve and wiring."""
 
@@ -45,6 +60,7 @@ class Work:
     """Blanks the content of a person in a workspace (platform ids). Raises Refusal."""
     sync_discord: Callable[[Settings, str, bool], Awaitable[Synced]]
     """Registers the commands with Discord: in one server or, where that is empty, in all; again if asked."""
+    prompts: PromptWork
     probes: Probes
 
 
@@ -130,6 +146,68 @@ async def _sync_discord(settings: Settings, asked: argparse.Namespace, work: Wor
     return Exit.DONE
 
 
+async def _prompts(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    return await PROMPTS[asked.act](settings, asked, work.prompts, locale)
+
+
+async def _export_prompts(
+    settings: Settings, asked: argparse.Namespace, work: PromptWork, locale: str
+) -> Exit:
+    count = await work.export(settings, asked.workspace, asked.folder)
+    print(text(locale, "cli.prompts_exported", count=count, folder=str(asked.folder)))
+    return Exit.DONE
+
+
+async def _import_prompts(
+    settings: Settings, asked: argparse.Namespace, work: PromptWork, locale: str
+) -> Exit:
+    for one in await work.take_in(settings, asked.workspace, asked.folder, asked.reason):
+        key = "cli.prompt_imported" if one.new else "cli.prompt_known"
+        print(text(locale, key, name=one.name, version=one.version))
+    return Exit.DONE
+
+
+async def _check_prompts(
+    settings: Settings, asked: argparse.Namespace, work: PromptWork, locale: str
+) -> Exit:
+    checked = await work.check(settings, asked.folder, asked.workspace)
+    for one in checked.drift:
+        print(
+            text(
+                locale,
+                "cli.prompt_drift",
+                name=one.name,
+                folder=one.folder or "—",
+                live=one.live or "—",
+                parts=", ".join(one.parts),
+            )
+        )
+    if checked.drift:
+        return Exit.WRONG
+    print(text(locale, "cli.prompts_in_order", count=checked.count))
+    return Exit.DONE
+
+
+async def _snapshot_prompts(
+    settings: Settings, asked: argparse.Namespace, work: PromptWork, locale: str
+) -> Exit:
+    folder = await work.snapshot(settings, asked.workspace, asked.folder)
+    print(text(locale, "cli.prompts_copied", folder=str(folder)))
+    return Exit.DONE
+
+
+PROMPTS: Mapping[
+    str, Callable[[Settings, argparse.Namespace, PromptWork, str], Coroutine[None, None, Exit]]
+] = MappingProxyType(
+    {
+        "export": _export_prompts,
+        "import": _import_prompts,
+        "check": _check_prompts,
+        "snapshot": _snapshot_prompts,
+    }
+)
+
+
 COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
     MappingProxyType(
         {
@@ -138,6 +216,7 @@ COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Corou
             "doctor": _doctor,
             "discord-sync": _sync_discord,
             "export": _export,
+            "prompts": _prompts,
             "erase": _erase,
         }
     )
@@ -152,6 +231,7 @@ def _parser(locale: str) -> argparse.ArgumentParser:
     export.add_argument("thread", metavar="THREAD", help=text(locale, "cli.help_thread"))
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=text(locale, "cli.help_format"))
     export.add_argument("--output", type=Path, metavar="FILE", help=text(locale, "cli.help_output"))
+    _add_prompts(commands["prompts"], locale)
     sync = commands["discord-sync"]
     sync.add_argument("--guild", default="", metavar="ID", help=text(locale, "cli.help_guild"))
     sync.add_argument("--again", action="store_true", help=text(locale, "cli.help_again"))
@@ -160,3 +240,26 @@ def _parser(locale: str) -> argparse.ArgumentParser:
     erase.add_argument("--workspace", required=True, metavar="ID", help=text(locale, "cli.help_workspace"))
     erase.add_argument("--yes", action="store_true", help=text(locale, "cli.help_yes"))
     return parser
+
+
+def _add_prompts(parser: argparse.ArgumentParser, locale: str) -> None:
+    parsers = parser.add_subparsers(dest="act", required=True, metavar="ACT")
+    for name in PROMPTS:
+        act = parsers.add_parser(name, help=text(locale, f"cli.help_prompts_{name}"))
+        checks = name == "check"
+        act.add_argument(
+            "--workspace",
+            required=not checks,
+            default="",
+            metavar="ID",
+            help=text(locale, "cli.help_workspace"),
+        )
+        act.add_argument(
+            "--folder",
+            required=not checks,
+            type=Path,
+            metavar="FOLDER",
+            help=text(locale, "cli.help_prompt_folder"),
+        )
+        if name == "import":
+            act.add_argument("--reason", required=True, metavar="TEXT", help=text(locale, "cli.help_reason"))

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
 from aiohttp import web
@@ -32,7 +33,7 @@ from bot.slack.installed import InstalledBots
 from bot.slack.metrics import SlackMetrics
 from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
-from core.commands import care
+from core.commands import care, prompt_files
 from core.commands.console import PLATFORM, LocalChannels, set_up
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
@@ -57,7 +58,7 @@ from core.llm.local import local_installed
 from core.llm.metrics import ModelMetrics
 from core.modes.workflow_file import load_workflows
 from core.ports import ChannelAccess, Poster
-from core.prompts.registry import load_library
+from core.prompts.registry import LIBRARY_FOLDER, check_folder, load_library
 from core.store.database import Store
 from core.store.erasure import Erased
 from core.store.migrations import migrate, revision
@@ -373,6 +374,46 @@ async def erase_person(settings: Settings, workspace: str, person: str) -> Erase
     """Blank a person's content. Raises Refusal."""
     async with _store(settings) as store:
         return await care.erase_for_operator(store, SystemClock(), workspace, person)
+
+
+async def export_prompts(settings: Settings, workspace: str, folder: Path) -> int:
+    """Write the live prompts of a workspace into a folder; how many. Raises Refusal."""
+    async with _store(settings) as store:
+        files = await prompt_files.export_prompts(store, await _prompts(store), SystemClock(), workspace)
+    await asyncio.to_thread(prompt_files.write_folder, folder, files)
+    return len({path.partition("/")[0] for path in files if "/" in path})
+
+
+async def import_prompts(
+    settings: Settings, workspace: str, folder: Path, reason: str
+) -> Sequence[prompt_files.Imported]:
+    """Take the prompts of a folder in as proposed versions. Raises ConfigurationErrors and Refusal."""
+    given = (await asyncio.to_thread(load_library, folder)).versions
+    async with _store(settings) as store:
+        return await prompt_files.import_prompts(
+            store, await _prompts(store), SystemClock(), workspace, given, reason
+        )
+
+
+async def check_prompts(settings: Settings, folder: Path | None, workspace: str) -> prompt_files.Checked:
+    """Hold a folder against its lock and, where one is named, a workspace. Raises ConfigurationErrors and Refusal."""
+    given = (await asyncio.to_thread(check_folder, folder or LIBRARY_FOLDER)).versions
+    if not workspace:
+        return prompt_files.Checked(count=len(given), drift=())
+    async with _store(settings) as store:
+        found = await prompt_files.drift(store, await _prompts(store), workspace, given)
+    return prompt_files.Checked(count=len(given), drift=found)
+
+
+async def snapshot_prompts(settings: Settings, workspace: str, folder: Path) -> Path:
+    """Write a full copy of the live prompts into a new dated folder; which. Raises Refusal."""
+    target = folder / f"prompts-{SystemClock().now():%Y%m%dT%H%M%SZ}"
+    await export_prompts(settings, workspace, target)
+    return target
+
+
+async def _prompts(store: Store) -> Prompts:
+    return Prompts(store, await asyncio.to_thread(load_library), SystemClock())
 
 
 async def sync_discord(settings: Settings, guild: str, again: bool) -> Synced:  # noqa: FBT001  as `bot.cli` calls it

@@ -38,7 +38,7 @@ async def list_prompts(services: Services, actor: Actor) -> tuple[PromptItem, ..
     """Every prompt of the release and of the workspace, by name. Raises Refusal."""
     access_prompts(services, actor, Action.READ_PROMPT)
     async with services.store.reading() as session:
-        found = await standings(session, services, actor.workspace_id)
+        found = await standings(session, services.prompts, actor.workspace_id)
         drafts = await drafts_of(session, actor.workspace_id, actor.person_id)
     # Reading and comparing texts takes a while.
     return await asyncio.to_thread(lambda: tuple(_item(standing, drafts) for standing in found.values()))
@@ -53,7 +53,7 @@ async def show_prompt(
     """
     access_prompts(services, actor, Action.READ_PROMPT)
     async with services.store.reading() as session:
-        standing = await standing_of(session, services, actor.workspace_id, name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
         history = await prompt_events(session, actor.workspace_id, name)
         drafts = await drafts_of(session, actor.workspace_id, actor.person_id)
         names = {person.id: person.name for person in await people(session, actor.workspace_id)}
@@ -93,7 +93,7 @@ async def prompt_history(services: Services, actor: Actor, name: str) -> tuple[P
     """Everything that was done to a prompt in the workspace, newest first. Raises Refusal."""
     access_prompts(services, actor, Action.READ_PROMPT)
     async with services.store.reading() as session:
-        standing = await standing_of(session, services, actor.workspace_id, name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
         history = await prompt_events(session, actor.workspace_id, name)
     return tuple(
         PromptEventView(
@@ -118,7 +118,7 @@ async def compare_versions(
     """Parts in which two versions of a prompt differ. Raises Refusal."""
     access_prompts(services, actor, Action.READ_PROMPT)
     async with services.store.reading() as session:
-        standing = await standing_of(session, services, actor.workspace_id, name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
     return part_diffs(standing.version(before_id).files, standing.version(after_id).files)
 
 

@@ -141,11 +141,11 @@ async def _standing(services: Services, actor: Actor, text: PromptText) -> Stand
     name = text.name
     async with services.store.reading() as session:
         if not name.startswith(TEAM_PREFIX) or text.base_id != SHIPPED:
-            return await standing_of(session, services, actor.workspace_id, name)
+            return await standing_of(session, services.prompts, actor.workspace_id, name)
         if not _TEAM_NAME.fullmatch(name) or len(name) > NAME_CHARS:
             raise Refusal("prompt_name", name=name[:NAME_CHARS], prefix=TEAM_PREFIX, limit=NAME_CHARS)
         try:
-            return await standing_of(session, services, actor.workspace_id, name)
+            return await standing_of(session, services.prompts, actor.workspace_id, name)
         except Refusal:
             return Standing(
                 name=name, shipped=None, versions=(), production=NEVER_MOVED, candidate=NEVER_MOVED
@@ -357,7 +357,7 @@ def _draft(services: Services, actor: Actor, text: PromptText, judged: Judged) -
 async def _stale(services: Services, actor: Actor, name: str) -> Refusal:
     """Who saved what meanwhile."""
     async with services.store.reading() as session:
-        head = (await standing_of(session, services, actor.workspace_id, name)).head
+        head = (await standing_of(session, services.prompts, actor.workspace_id, name)).head
         author = head.author_id if head else None
         who = await person_name(session, actor.workspace_id, author) if author else ""
     version = head.version if head else ""

@@ -50,7 +50,7 @@ async def verify_version(
     reason = change_reason(note)
     access_prompts(services, actor, Action.READ_PROMPT)
     async with services.store.reading() as session:
-        standing = await standing_of(session, services, actor.workspace_id, name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
     version = _own(standing, version_id)
     subject = Subject(visible=True, author_id=version.author_id)
     authorise(actor, Action.VERIFY_PROMPT, subject, services.policy(actor.workspace))
@@ -85,7 +85,7 @@ async def promote(
     access_prompts(services, actor, Action.PROMOTE_PROMPT)
     async with services.store.reading() as session:
         settled = await find_settled(session, actor.workspace_id, event_key)
-        standing = await standing_of(session, services, actor.workspace_id, request.name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, request.name)
         history = await prompt_events(session, actor.workspace_id, request.name)
     if settled is not None:
         return _moved(request.name, settled)
@@ -267,7 +267,7 @@ async def roll_back(
     access_prompts(services, actor, Action.PROMOTE_PROMPT)
     async with services.store.reading() as session:
         settled = await find_settled(session, actor.workspace_id, event_key)
-        standing = await standing_of(session, services, actor.workspace_id, request.name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, request.name)
     if settled is not None:
         return _moved(request.name, settled)
     before, target = standing.live, standing.version(request.version_id)
@@ -298,7 +298,7 @@ async def archive(
     why = change_reason(reason)
     access_prompts(services, actor, Action.PROMOTE_PROMPT)
     async with services.store.reading() as session:
-        standing = await standing_of(session, services, actor.workspace_id, name)
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
     if standing.shipped is not None:
         raise Refusal("prompt_archive_shipped", name=name)
     async with services.store.writing() as session:

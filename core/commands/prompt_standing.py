@@ -11,7 +11,8 @@ from core.domain.prompt import SHIPPED, PromptLabel, PromptState, Withdrawal
 from core.prompts.repeat import REPEAT_LIMIT, alike
 from core.prompts.version import PromptVersion
 from core.store.database import Session
-from core.store.prompt import PromptEvent, StoredPrompt, shipped_prompt, versions_of
+from core.store.prompt import PromptEvent, StoredPrompt, versions_of
+from core.store.prompt_library import Prompts
 from core.store.prompt_pointer import NEVER_MOVED, Pointer, pointers
 
 
@@ -89,33 +90,31 @@ def access_prompts(services: Services, actor: Actor, action: Action) -> None:
     authorise(actor, action, Subject(visible=True), services.policy(actor.workspace))
 
 
-async def standings(session: Session, services: Services, workspace_id: WorkspaceId) -> dict[str, Standing]:
+async def standings(session: Session, prompts: Prompts, workspace_id: WorkspaceId) -> dict[str, Standing]:
     """Every prompt of the release and of the workspace, by name."""
     stored = await versions_of(session, workspace_id)
-    shipped = services.prompts.shipped.versions
-    names = shipped.keys() | {version.name for version in stored if not version.shipped}
+    names = prompts.shipped.versions.keys() | {version.name for version in stored if not version.shipped}
     moved = {label: await pointers(session, workspace_id, label) for label in PromptLabel}
-    return {name: _standing(services, name, stored, moved) for name in sorted(names)}
+    return {name: _standing(prompts, name, stored, moved) for name in sorted(names)}
 
 
-async def standing_of(session: Session, services: Services, workspace_id: WorkspaceId, name: str) -> Standing:
+async def standing_of(session: Session, prompts: Prompts, workspace_id: WorkspaceId, name: str) -> Standing:
     """One prompt; raises Refusal for a name that neither the release nor the workspace has."""
     stored = await versions_of(session, workspace_id, name)
     moved = {label: await pointers(session, workspace_id, label) for label in PromptLabel}
-    standing = _standing(services, name, stored, moved)
+    standing = _standing(prompts, name, stored, moved)
     if standing.head is None:
         raise Refusal("prompt_not_found", name=name[:100])
     return standing
 
 
 def _standing(
-    services: Services,
+    prompts: Prompts,
     name: str,
     stored: Iterable[StoredPrompt],
     moved: Mapping[PromptLabel, Mapping[str, Pointer]],
 ) -> Standing:
-    file = services.prompts.shipped.versions.get(name)
-    shipped = shipped_prompt(file, services.clock.now()) if file else None
+    shipped = prompts.file(name)
     versions = tuple(version for version in stored if version.name == name)
     if shipped is not None:
         shipped = next((version for version in versions if version.id == shipped.id), shipped)

@@ -1,5 +1,6 @@
 """The prompts a process works with: one immutable snapshot, read at start."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,36 @@ def load_library(folder: Path = LIBRARY_FOLDER) -> PromptLibrary:
     if problems:
         raise ConfigurationErrors(problems)
     return PromptLibrary(MappingProxyType(versions))
+
+
+def check_folder(folder: Path) -> PromptLibrary:
+    """Every prompt under `folder`, whose lock agrees: no text changed under a version that it had before.
+
+    Reads files. Raises ConfigurationErrors with all that is wrong.
+    """
+    library = load_library(folder)
+    file = folder / LOCK_FILE
+    problems = list(_lock_problems(file.read_text("utf-8") if file.is_file() else "{}", library))
+    if problems:
+        raise ConfigurationErrors(problems)
+    return library
+
+
+def _lock_problems(lock: str, library: PromptLibrary) -> Iterator[ConfigurationError]:
+    try:
+        locked = json.loads(lock)
+    except ValueError as error:
+        yield ConfigurationError(LOCK_FILE, f"is not JSON: {error}")
+        return
+    for name, prompt in library.versions.items():
+        versions = locked.get(name) if isinstance(locked, dict) else None
+        known = versions.get(prompt.version) if isinstance(versions, dict) else None
+        if known is None:
+            yield ConfigurationError(LOCK_FILE, f"does not know {name} {prompt.version}")
+        elif known != prompt.sha256:
+            yield ConfigurationError(
+                f"{name}/prompt.yaml", f"the text changed under version {prompt.version}: raise the version"
+            )
 
 
 def _folders(folder: Path) -> Iterator[Path]:

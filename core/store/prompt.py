@@ -274,30 +274,44 @@ async def prompt_events(
 ) -> list[PromptEvent]:
     """The history of a prompt, newest first."""
     rows = await session.execute(
-        select(PromptEventRow, PersonRow.name)
-        .outerjoin(PersonRow, PersonRow.id == PromptEventRow.actor_id)
-        .where(
-            PromptEventRow.workspace_id == workspace_id,
-            PromptEventRow.name == name,
-            PromptEventRow.kind.in_([kind.value for kind in kinds]),
-        )
+        _events(workspace_id)
+        .where(PromptEventRow.name == name, PromptEventRow.kind.in_([kind.value for kind in kinds]))
         .order_by(PromptEventRow.id.desc())
     )
-    return [
-        PromptEvent(
-            id=row.id,
-            name=row.name,
-            kind=PromptEventKind(row.kind),
-            from_id=row.from_id,
-            to_id=row.to_id,
-            actor_id=PersonId(row.actor_id) if row.actor_id else None,
-            reason=row.reason,
-            before=row.before,
-            after=row.after,
-            self_approved=row.self_approved,
-            eval_run_id=row.eval_run_id,
-            who=who or "",
-            created_at=row.created_at,
-        )
-        for row, who in rows
-    ]
+    return [_event(row, who) for row, who in rows]
+
+
+async def workspace_events(session: AsyncSession, workspace_id: WorkspaceId) -> list[PromptEvent]:
+    """The history of all prompts of a workspace, oldest first, without exports, which change nothing."""
+    rows = await session.execute(
+        _events(workspace_id)
+        .where(PromptEventRow.kind != PromptEventKind.EXPORT.value)
+        .order_by(PromptEventRow.id)
+    )
+    return [_event(row, who) for row, who in rows]
+
+
+def _events(workspace_id: WorkspaceId) -> Select[PromptEventRow, str]:
+    return (
+        select(PromptEventRow, PersonRow.name)
+        .outerjoin(PersonRow, PersonRow.id == PromptEventRow.actor_id)
+        .where(PromptEventRow.workspace_id == workspace_id)
+    )
+
+
+def _event(row: PromptEventRow, who: str | None) -> PromptEvent:
+    return PromptEvent(
+        id=row.id,
+        name=row.name,
+        kind=PromptEventKind(row.kind),
+        from_id=row.from_id,
+        to_id=row.to_id,
+        actor_id=PersonId(row.actor_id) if row.actor_id else None,
+        reason=row.reason,
+        before=row.before,
+        after=row.after,
+        self_approved=row.self_approved,
+        eval_run_id=row.eval_run_id,
+        who=who or "",
+        created_at=row.created_at,
+    )

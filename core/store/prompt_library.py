@@ -21,7 +21,7 @@ from core.prompts.contract import contract_problems
 from core.prompts.registry import PromptLibrary, load_library
 from core.prompts.version import PromptVersion
 from core.store.database import Session, Store
-from core.store.prompt import StoredPrompt, do_register, versions_by_ref
+from core.store.prompt import StoredPrompt, do_register, shipped_prompt, versions_by_ref
 from core.store.prompt_pointer import live_refs
 from core.store.prompt_process import (
     Loaded,
@@ -164,6 +164,11 @@ class Prompts:
                 yield ConfigurationError(
                     f"{name}/prompt.yaml", f"the text changed under version {new.version}: raise the version"
                 )
+
+    def file(self, name: str) -> StoredPrompt | None:
+        """The version that the files of this process hold of a prompt, as it is stored; None when they hold none."""
+        prompt = self.shipped.versions.get(name)
+        return shipped_prompt(prompt, self._loaded_at) if prompt else None
 
     # --- what is live -----------------------------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import Work, command_line
+from bot.cli import PromptWork, Work, command_line
 from bot.discord.sync import Synced
 from bot.doctor import Probes
 from bot.settings import Settings
+from core.commands.prompt_files import Checked, Drift, Imported
 from core.domain.errors import Refusal, StoreUnavailable
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
@@ -33,6 +34,12 @@ class FakeWork:
             export=self.export,
             erase=self.erase,
             sync_discord=self.sync_discord,
+            prompts=PromptWork(
+                export=self.export_prompts,
+                take_in=self.import_prompts,
+                check=self.check_prompts,
+                snapshot=self.snapshot_prompts,
+            ),
             probes=probes,
         )
 
@@ -58,6 +65,27 @@ class FakeWork:
     async def sync_discord(self, settings: Settings, guild: str, again: bool) -> Synced:
         self.done.append(f"sync {guild or 'everywhere'}")
         return Synced(count=12, changed=again or not guild, invite="https://discord.example/invite")
+
+    async def export_prompts(self, settings: Settings, workspace: str, folder: Path) -> int:
+        self.done.append(f"prompts of {workspace} to {folder}")
+        return 3
+
+    async def import_prompts(
+        self, settings: Settings, workspace: str, folder: Path, reason: str
+    ) -> tuple[Imported, ...]:
+        self.done.append(f"prompts of {folder} into {workspace}: {reason}")
+        return (
+            Imported(name="chat.answer", version="1.1.0", new=True),
+            Imported(name="team.minutes", version="1.0.0", new=False),
+        )
+
+    async def check_prompts(self, settings: Settings, folder: Path | None, workspace: str) -> Checked:
+        self.done.append(f"check {folder} {workspace}")
+        drift = Drift(name="chat.answer", folder="1.1.0", live="", parts=("system.md", "task.md"))
+        return Checked(count=2, drift=(drift,) if workspace else ())
+
+    async def snapshot_prompts(self, settings: Settings, workspace: str, folder: Path) -> Path:
+        return folder / f"prompts-{workspace}"
 
     async def ping(self, url: str) -> None:
         self.done.append("ping")
@@ -102,6 +130,9 @@ def test_migrate_says_which_revision_the_database_has(
         ("serve", "now"),
         ("export",),
         ("export", "t1", "--format", "pdf"),
+        ("prompts",),
+        ("prompts", "export", "--folder", "f"),
+        ("prompts", "import", "--folder", "f", "--workspace", "T1"),
         ("erase", "U1"),
         ("erase", "--workspace", "T1", "--yes"),
     ],
@@ -112,7 +143,7 @@ def test_arguments_that_do_not_fit_end_with_2_and_the_list_of_commands(
     assert run(fake, tmp_path, *arguments) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "There are: serve, migrate, doctor, discord-sync, export, erase." in said.err
+    assert "There are: serve, migrate, doctor, discord-sync, export, prompts, erase." in said.err
     assert fake.done == []
 
 
@@ -235,3 +266,30 @@ def test_commands_are_registered_with_discord_and_the_invitation_is_shown(
     assert said.count("nothing was changed") == 1
     assert said.count("https://discord.example/invite") == 3
     assert fake.done == ["sync everywhere", "sync 7", "sync 7"]
+
+
+def test_prompts_are_exported_imported_and_copied_by_command(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--workspace", "T1", "--folder", "f")
+    assert run(fake, tmp_path, "prompts", "export", *where) == 0
+    assert run(fake, tmp_path, "prompts", "import", *where, "--reason", "from the file") == 0
+    assert run(fake, tmp_path, "prompts", "snapshot", *where) == 0
+    assert fake.done == ["prompts of T1 to f", "prompts of f into T1: from the file"]
+    assert capsys.readouterr().out.splitlines() == [
+        "3 prompts written to f.",
+        "chat.answer 1.1.0: taken in as a proposed version.",
+        "team.minutes 1.0.0: known already.",
+        "All live prompts are copied to f/prompts-T1.",
+    ]
+
+
+def test_a_check_of_prompts_ends_with_1_where_folder_and_workspace_differ(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "prompts", "check") == 0
+    assert capsys.readouterr().out == "2 prompts are in order.\n"
+    assert run(fake, tmp_path, "prompts", "check", "--folder", "f", "--workspace", "T1") == 1
+    said = capsys.readouterr().out
+    assert said == "chat.answer: the folder has version 1.1.0, live is —; different: system.md, task.md.\n"
+    assert fake.done == ["check None ", "check f T1"]
