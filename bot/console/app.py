@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -26,7 +27,11 @@ from bot.console.parse import (
     position_of,
     typed_again,
 )
+from bot.console.prompt_page import PromptPages
+from bot.console.prompt_route import prompt_acts, prompt_draws
+from bot.console.prompting import PromptForms
 from bot.console.render import Renderer
+from bot.console.route import Act, Draw, Redraw, named
 from bot.console.upload import read_form
 from bot.console.visit import Visit, Visits, choose, forget_flash, remember_flash
 from core import i18n
@@ -37,11 +42,6 @@ from core.domain.errors import Refusal, StoreUnavailable
 from core.domain.view import EstimateView
 
 log = logging.getLogger(__name__)
-
-Draw = Callable[[Visit, web.Request], Awaitable[str]]
-Act = Callable[[Visit, Form, web.Request], Awaitable[Outcome]]
-Redraw = Callable[[Visit, Form, Typed, str, web.Request], Awaitable[str]]
-"""Draws the page of a refused form again, with what was typed and why it was refused."""
 
 DrawSheet = Callable[..., Awaitable[str]] | None
 """Draws the sheet of a form about a thread; None for one that is a mere button on the thread's page."""
@@ -66,6 +66,8 @@ class Console:
         self._pages = CarryPages(services=services, renderer=renderer)
         self._forms = Forms(services=services, visits=self._visits, feed=feed, held=HeldFiles(services.clock))
         self._carry = CarryForms(services=services, feed=feed)
+        self._prompts = PromptPages(services=services, renderer=renderer)
+        self._prompt_forms = PromptForms(services=services)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
@@ -73,6 +75,7 @@ class Console:
             web.get("/events", self._edge(self._events)),
             web.get("/t/{thread}/export", self._edge(self._export)),
             web.get("/t/{thread}/artifact/download", self._edge(self._download)),
+            web.post("/prompts/{name}/check", self._edge(self._check_prompt)),
             *self._page_routes(),
             *self._carry_routes(),
             *self._form_routes(),
@@ -83,7 +86,7 @@ class Console:
         pages = self._pages
         draws: dict[str, Draw] = {
             "/": lambda visit, _: pages.home(visit),
-            "/c/{channel}": lambda visit, request: pages.home(visit, _named(request, "channel")),
+            "/c/{channel}": lambda visit, request: pages.home(visit, named(request, "channel")),
             "/t/{thread}": lambda visit, request: pages.thread(
                 visit, _thread(request), before=position_of(request.query.get("before", ""))
             ),
@@ -117,11 +120,12 @@ class Console:
             ),
             "/start": lambda visit, request: pages.start(visit, wish_of(request.query)),
             "/tree": lambda visit, request: pages.tree(visit, request.query.get("thread", "")),
-            "/receipts/{receipt}": lambda visit, request: pages.receipt(visit, _named(request, "receipt")),
+            "/receipts/{receipt}": lambda visit, request: pages.receipt(visit, named(request, "receipt")),
             "/models": lambda visit, _: pages.models(visit),
             "/usage": lambda visit, request: pages.usage(visit, request.query.get("by", "")),
             "/help": lambda visit, _: pages.help(visit),
             "/people/new": lambda visit, _: pages.person(visit),
+            **prompt_draws(self._prompts),
         }
         return [web.get(path, self._edge(self._page(draw))) for path, draw in draws.items()]
 
@@ -142,11 +146,9 @@ class Console:
             "/t/{thread}/handover": lambda visit, request: pages.handover_targets(
                 visit, _thread(request), typed=_asked(request)
             ),
-            "/handovers/{handover}": lambda visit, request: pages.handover(
-                visit, _named(request, "handover")
-            ),
+            "/handovers/{handover}": lambda visit, request: pages.handover(visit, named(request, "handover")),
             "/reviews/{review}": lambda visit, request: pages.adoption_review(
-                visit, _named(request, "review")
+                visit, named(request, "review")
             ),
             "/t/{thread}/reject": lambda visit, request: pages.reject(
                 visit, _thread(request), typed=_asked(request)
@@ -165,26 +167,26 @@ class Console:
         def handover(
             visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
         ) -> Awaitable[str]:
-            ref, key = _named(request, "handover"), typed.event_key
+            ref, key = named(request, "handover"), typed.event_key
             return pages.handover(visit, ref, form=form, event_key=key, error=error)
 
         def review(
             visit: Visit, form: Form, typed: Typed, error: str, request: web.Request
         ) -> Awaitable[str]:
-            ref, key = _named(request, "review"), typed.event_key
+            ref, key = named(request, "review"), typed.event_key
             return pages.adoption_review(visit, ref, form=form, event_key=key, error=error)
 
         return {
             "/handovers/{handover}/keep": (
-                lambda visit, form, request: carry.keep_handover(visit, form, _named(request, "handover")),
+                lambda visit, form, request: carry.keep_handover(visit, form, named(request, "handover")),
                 handover,
             ),
             "/handovers/{handover}/send": (
-                lambda visit, form, request: carry.send_handover(visit, form, _named(request, "handover")),
+                lambda visit, form, request: carry.send_handover(visit, form, named(request, "handover")),
                 handover,
             ),
             "/reviews/{review}": (
-                lambda visit, form, request: carry.request(visit, form, _named(request, "review")),
+                lambda visit, form, request: carry.request(visit, form, named(request, "review")),
                 review,
             ),
         }
@@ -214,6 +216,7 @@ class Console:
             "/start/go": (lambda visit, form, _: forms.start(visit, form), mode_form),
             **self._thread_forms(),
             **self._carry_forms(),
+            **prompt_acts(self._prompt_forms, self._prompts),
             "/people": (
                 lambda visit, form, _: forms.add_person(form),
                 lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
@@ -296,6 +299,8 @@ class Console:
                 )
                 if visit.fragment:
                     return web.json_response({"error": error, "key": key}, status=status)
+                if isinstance(refused, Refusal):
+                    form = replace(form, refused=refused.code)
                 page = await redraw(visit, form, typed_again(form, event_key=key), error, request)
                 return _html(page, status=status)
             return await self._carried_out(visit, outcome, request)
@@ -330,7 +335,7 @@ class Console:
     async def _handover(
         self, visit: Visit, request: web.Request, form: Form, estimate: EstimateView | None
     ) -> str:
-        handover_id = _named(request, "handover")
+        handover_id = named(request, "handover")
         if estimate is None:
             return await self._pages.handover(visit, handover_id, form=form)
         return await self._pages.handover_confirm(visit, handover_id, form, estimate)
@@ -378,6 +383,16 @@ class Console:
             return i18n.text(locale, "refusal.store_unavailable"), UNAVAILABLE
         return i18n.text(locale, "console.unexpected"), BROKEN
 
+    async def _check_prompt(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        """What is known about the text of a prompt: pieces for the page's script, or else the whole page again."""
+        form, name = await read_form(request), named(request, "name")
+        if form.problem:
+            raise form.problem
+        if visit.fragment:
+            return _html(await self._prompts.checked(visit, name, form))
+        key = event_key_of(form)
+        return _html(await self._prompts.edit_prompt(visit, name, form=form, event_key=key))
+
     async def _events(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         return await stream(request, visit, services=self._services, feed=self._feed)
 
@@ -409,10 +424,6 @@ class Console:
 
 def _html(page: str, *, status: int = 200) -> web.Response:
     return web.Response(text=page, content_type="text/html", status=status)
-
-
-def _named(request: web.Request, name: str) -> str:
-    return request.match_info[name]
 
 
 def _thread(request: web.Request) -> str:

@@ -1,5 +1,6 @@
 """What a person does on the page: each form becomes one core command."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from bot.console.parse import (
     split_point,
 )
 from bot.console.poster import PLATFORM
+from bot.console.prompt_page import prompt_path
 from bot.console.visit import Visit, Visits, known_person
 from core import i18n
 from core.commands.answer import answer_again, keep_answer, stop
@@ -41,6 +43,7 @@ from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, ButtonAction
 
 COMMAND_CHARS: Final = 200
+PROMPTS: Final = re.compile(r"[/／]prompts(?:\s+(\S+))?", re.IGNORECASE)
 MODE_WORDS: Final = (Word.COMPARE, Word.DEBATE, Word.CODRAFT, Word.WORKFLOW)
 
 
@@ -268,6 +271,8 @@ class Forms:
         return replace(self._changed(thread_id), flash=i18n.text(visit.reader.locale, key, **fields))
 
     async def _command(self, visit: Visit, form: Form, text: str) -> Outcome:
+        if wanted := PROMPTS.fullmatch(text):
+            return Outcome(location=prompt_path(wanted[1]) if wanted[1] else "/prompts")
         command = parse_command(text)
         if command is None:
             raise Refusal("unknown_command", command=text[:COMMAND_CHARS].split()[0])

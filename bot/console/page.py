@@ -49,7 +49,7 @@ START_LIMITS: Final[dict[str, Any]] = {
     "least_passes": codraft.LEAST_PASSES,
     "most_passes": codraft.MOST_PASSES,
 }
-ANYWHERE: Final = ("threads", "models", "usage", "help")
+ANYWHERE: Final = ("threads", "prompts", "models", "usage", "help")
 """Commands that need no thread and begin none."""
 
 UsageBy = Literal["day", "model", "person"]

@@ -39,6 +39,7 @@ COMMANDS: Final = (
     ("withdraw", False),
     ("adoptions", False),
     ("threads", False),
+    ("prompts", False),
     ("models", False),
     ("usage", False),
     ("help", False),
@@ -53,6 +54,8 @@ class Form:
     fields: Mapping[str, str] = field(default_factory=dict)
     uploads: tuple[Upload, ...] = ()
     problem: Refusal | None = None
+    refused: str = ""
+    """Code of the refusal that it met."""
 
     def __getitem__(self, name: str) -> str:
         return self.fields.get(name, "")

@@ -193,9 +193,13 @@ class Renderer:
         layout = "fragment.html" if fragment else "base.html"
         return self._template(f"{name}.html").render({**self._words(reader), "layout": layout, **context})
 
+    def pieces(self, name: str, reader: Reader, **context: object) -> str:
+        """A template that has no frame."""
+        return self._template(name).render({**self._words(reader), **context})
+
     def tree(self, reader: Reader, **context: object) -> str:
         """The channels and threads of the side bar."""
-        return self._template("tree.html").render({**self._words(reader), **context})
+        return self.pieces("tree.html", reader, **context)
 
     def thread(
         self, page: ThreadPage, reader: Reader, *, saved: Sequence[ArtifactItem] = (), **context: Any

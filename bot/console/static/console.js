@@ -246,6 +246,35 @@
     if (matchMedia("(hover: hover)").matches && (!location.hash || location.hash.startsWith("#h-"))) text.focus({ preventScroll: true });
   }
 
+  // --- a prompt in its form: what is known about it, after a pause in typing
+  const editor = $("form[data-check]");
+  if (editor) {
+    const put = (fresh) => {
+      const old = document.getElementById(fresh.id);
+      if (!old || old.outerHTML === fresh.outerHTML) return;
+      for (const one of fresh.querySelectorAll("[name]")) {
+        const before = old.querySelector(`[name="${CSS.escape(one.name)}"]`);
+        if (before?.type === "checkbox") one.checked = before.checked;
+        else if (before && [...one.options].some((option) => option.value === before.value)) one.value = before.value;
+      }
+      old.replaceWith(fresh);
+    };
+    const look = refresher(async () => {
+      const answer = await fetch(editor.dataset.check, {
+        method: "POST", headers: { "X-Fragment": "1" }, body: new URLSearchParams(new FormData(editor)),
+      });
+      const said = await answer.text();
+      $(".error", editor).textContent = answer.ok ? "" : JSON.parse(said).error;
+      if (answer.ok) parse(said).forEach(put);
+    });
+    let pause = 0;
+    editor.addEventListener("input", (event) => {
+      if (!event.target.name.startsWith("part.")) return;
+      clearTimeout(pause);
+      pause = setTimeout(look, 500);
+    });
+  }
+
   // --- earlier messages come in above, the view stays where it was
   $("#earlier")?.addEventListener("click", async (event) => {
     event.preventDefault();

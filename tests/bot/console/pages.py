@@ -20,6 +20,7 @@ from core.domain.view import (
 )
 from core.modes.workflow_file import load_workflows
 from tests.bot.console.page_source import PageSource
+from tests.bot.console.prompt_pages import prompt_pages
 from tests.examples.handover_views import CARDS, DELIVERIES
 from tests.examples.handover_views import HEADERS as HEADERS_OF_HANDOVERS
 from tests.examples.records import CHANNELS, ESTIMATES, MODELS, RECEIPTS, SAVED, USAGE_LINES, VERSIONS
@@ -88,6 +89,7 @@ def whole_pages(renderer: Renderer, reader: Reader) -> Iterator[tuple[str, str]]
     for fragment in (False, True):
         yield from mode_pages(renderer, reader, fragment=fragment)
         yield from artifact_pages(renderer, reader, fragment=fragment)
+        yield from prompt_pages(renderer, reader, frame(), fragment=fragment)
         for name, view in RECEIPTS.items():
             yield f"{name} {fragment}", renderer.receipt(view, reader, fragment=fragment, **frame())
         for name, lines in {"usage": USAGE_LINES, "no usage": ()}.items():

@@ -1,0 +1,106 @@
+"""What a person does on the page with prompts: each form becomes one core command."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bot.console.outcome import Outcome
+from bot.console.parse import Form, event_key_of, position_of
+from bot.console.prompt_page import prompt_path
+from bot.console.prompted import rollback_reason, text_of
+from bot.console.visit import Visit
+from core import i18n
+from core.commands.prompt_edit import drop_draft, save_draft, save_version
+from core.commands.prompt_live import archive, promote, reload_prompts, roll_back, verify_version
+from core.commands.services import Services
+from core.domain.prompt import PromoteRequest, PromptSource, PromptText, RollBackRequest, SaveRequest
+
+NEVER_MOVED: Final = "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptForms:
+    """The commands behind the forms. All raise Refusal and StoreUnavailable; nothing was stored then."""
+
+    services: Services
+
+    async def save(self, visit: Visit, form: Form, name: str) -> Outcome:
+        """Make the text the newest version; when others saved meanwhile it becomes the person's draft."""
+        return await self._save(visit, form, text_of(name, form))
+
+    async def create(self, visit: Visit, form: Form) -> Outcome:
+        """Save the first version of a prompt of the workspace's own."""
+        files = {"system.md": form["part.system.md"]}
+        return await self._save(visit, form, PromptText(name=form["name"].strip(), files=files))
+
+    async def _save(self, visit: Visit, form: Form, text: PromptText) -> Outcome:
+        request = SaveRequest(
+            text=text,
+            reason=form["reason"],
+            source=PromptSource.CONSOLE,
+            version=form["version"],
+            acknowledged="acknowledged" in form.fields,
+        )
+        saved = await save_version(self.services, visit.actor, request, event_key=event_key_of(form))
+        return self._done(visit, text.name, "prompt_saved", version=saved.version)
+
+    async def keep_draft(self, visit: Visit, form: Form, name: str) -> Outcome:
+        await save_draft(self.services, visit.actor, text_of(name, form), event_key=event_key_of(form))
+        return self._done(visit, name, "prompt_draft_kept")
+
+    async def drop_draft(self, visit: Visit, form: Form, name: str) -> Outcome:
+        await drop_draft(self.services, visit.actor, name, event_key=event_key_of(form))
+        return self._done(visit, name, "prompt_draft_dropped")
+
+    async def verify(self, visit: Visit, form: Form, name: str) -> Outcome:
+        """Record that the person looked at a version, and what they have to say about it."""
+        note, key = form["reason"], event_key_of(form)
+        await verify_version(self.services, visit.actor, name, form["version_id"], note, event_key=key)
+        return self._done(visit, name, "prompt_verified")
+
+    async def promote(self, visit: Visit, form: Form, name: str) -> Outcome:
+        request = PromoteRequest(
+            name=name,
+            version_id=form["version_id"],
+            rev=_rev(form),
+            reason=form["reason"],
+            acknowledged="acknowledged" in form.fields,
+            override="override" in form.fields,
+        )
+        moved = await promote(self.services, visit.actor, request, event_key=event_key_of(form))
+        return self._done(visit, name, "prompt_promoted", version=moved.to_version)
+
+    async def roll_back(self, visit: Visit, form: Form, name: str) -> Outcome:
+        request = RollBackRequest(
+            name=name,
+            version_id=form["version_id"],
+            rev=_rev(form),
+            reason=rollback_reason(form["reason"]),
+        )
+        moved = await roll_back(self.services, visit.actor, request, event_key=event_key_of(form))
+        fields = {"before": moved.from_version, "version": moved.to_version}
+        return self._done(visit, name, "prompt_rolled_back", **fields)
+
+    async def archive(self, visit: Visit, form: Form, name: str) -> Outcome:
+        await archive(
+            self.services,
+            visit.actor,
+            name,
+            rev=_rev(form),
+            reason=form["reason"],
+            event_key=event_key_of(form),
+        )
+        return self._done(visit, name, "prompt_archived")
+
+    async def reload(self, visit: Visit, form: Form) -> Outcome:
+        """Have every process read its files again."""
+        await reload_prompts(self.services, visit.actor, event_key=event_key_of(form))
+        return Outcome(location="/prompts", flash=i18n.text(visit.reader.locale, "console.prompts_reloaded"))
+
+    def _done(self, visit: Visit, name: str, key: str, **fields: str) -> Outcome:
+        said = i18n.text(visit.reader.locale, f"console.{key}", **fields)
+        return Outcome(location=prompt_path(name), flash=said)
+
+
+def _rev(form: Form) -> int:
+    """The state of the pointer that the person saw; one that nobody can have seen for anything else."""
+    return 0 if form["rev"] == NEVER_MOVED else position_of(form["rev"]) or -1

@@ -1,0 +1,75 @@
+"""The pages of prompts, drawn from the examples."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bot.console.parse import Form
+from bot.console.prompted import PARTS, Editing, elsewhere, raised, rows
+from bot.console.render import Reader, Renderer
+from core.domain.artifact import diff
+from core.domain.prompt import DraftCheck, PromptState, PromptText
+from tests.examples.prompt_views import (
+    CHANGES,
+    CHECKS,
+    EVENTS,
+    FILES,
+    LISTED,
+    MERGES,
+    SHIPPED_VERSION,
+    STATUS,
+    VERSIONS,
+    page,
+)
+from tests.examples.views import HOSTILE
+
+WHERE = "/prompts/chat.answer"
+REFUSED = Form(
+    fields={"name": HOSTILE, "reason": HOSTILE, "part.system.md": HOSTILE, "override": "on"},
+    refused="prompt_withdrawn_before",
+)
+
+
+def editing(**more: Any) -> Editing:
+    return Editing(text=PromptText(name="chat.answer", files=FILES), reason=HOSTILE, **more)
+
+
+def form_of(one: Editing, check: DraftCheck) -> dict[str, Any]:
+    return {
+        "editing": one,
+        "check": check,
+        "elsewhere": elsewhere(check.problems),
+        "raised": raised(check, page(), "id-1.0.0"),
+        "reason_chars": 500,
+    }
+
+
+def prompt_pages(
+    renderer: Renderer, reader: Reader, outer: dict[str, Any], *, fragment: bool
+) -> Iterator[tuple[str, str]]:
+    """Every page of prompts; `outer` is the frame around them."""
+
+    def drawn(name: str, **more: Any) -> tuple[str, str]:
+        context = {"fragment": fragment, "where": WHERE, "parts": PARTS, "diff": diff, "event_key": ""}
+        return f"{name} {fragment}", renderer.page(name, reader, **{**outer, **context, **more})
+
+    yield drawn("prompts", items=LISTED, status=STATUS)
+    yield drawn("prompts", items=(), status=STATUS.__class__(generation=1, processes=()))
+    yield drawn("prompt_new", form=REFUSED, prefix="team.")
+    for state in PromptState:
+        shown = page(state)
+        of = {"page": shown, "item": shown.item}
+        proposed = next(row for row in rows(shown) if row.version.candidate)
+        yield drawn("prompt", **of, rows=rows(shown), proposed=proposed, note=HOSTILE, verify_key="")
+        yield drawn("prompt_promote", **of, changes=CHANGES, known=CHECKS["reminded"], form=REFUSED)
+    yield drawn("prompt_promote", **of, changes=(), known=DraftCheck(), form=Form())
+    for events in (EVENTS, ()):
+        yield drawn("prompt_history", **of, events=events)
+    yield drawn("prompt_compare", **of, before=SHIPPED_VERSION, changes=CHANGES)
+    yield drawn("prompt_compare", **of, before=VERSIONS[1], changes=())
+    yield drawn("prompt_rollback", **of, changes=CHANGES, reason=HOSTILE)
+    yield drawn("prompt_archive", **of, reason=HOSTILE)
+    for state in (PromptState.DIVERGED, PromptState.EDITED):
+        yield drawn("prompt_diverged", page=page(state), item=page(state).item)
+    for check in CHECKS.values():
+        for one in (editing(), editing(merges=MERGES, version="2.0.0", acknowledged=True, from_draft=True)):
+            yield drawn("prompt_edit", **of, **form_of(one, check))
