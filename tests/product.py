@@ -1,11 +1,16 @@
 """The product for tests: genuine store, engine and commands; only the model, the platform and the clock are ours."""
 
 import asyncio
+import atexit
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +27,7 @@ from core.domain.policy import Actor, Policy
 from core.domain.receipt import Finish, Usage
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, MessageView, PostView, ThreadPage
+from core.domain.workflow import Workflow
 from core.engine.bench import Bench
 from core.engine.engine import Engine
 from core.engine.execution import carry_out
@@ -32,12 +38,13 @@ from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.modes.workflow_file import load_workflows
 from core.ports import Done, ModelCall, ModelEvent, Poster, PostRef, Started, TextDelta
-from core.prompts.registry import load_library
+from core.prompts.registry import PromptLibrary, load_library
 from core.store.database import Store
 from core.store.migrations import migrate
 from core.store.prompt_library import Prompts
 
 PLATFORM = "test"
+FILES = ("app.db", "engine.db")
 WORKSPACE = WorkspaceSeen(platform=PLATFORM, external_id="W1", name="Testers")
 DEADLINE_S = 15.0
 
@@ -300,8 +307,52 @@ def catalogue() -> Catalogue:
     )
 
 
+@cache
+def _shipped() -> PromptLibrary:
+    """Read once in the life of a process, as the product does."""
+    return load_library()
+
+
+@cache
+def _workflows() -> Mapping[str, Workflow]:
+    return load_workflows()
+
+
+@cache
+def _empty() -> Path:
+    """A folder with both databases as a first start leaves them: making their tables costs more than most tests."""
+    folder = Path(tempfile.mkdtemp(prefix="promptflow-empty-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+    async def make() -> None:
+        async with _open(*[f"sqlite:///{folder / name}" for name in FILES]):
+            pass
+
+    asyncio.run(make())
+    return folder
+
+
+def _begin_from_empty(urls: Sequence[str]) -> None:
+    """Give databases that are SQLite files and not there yet the tables of a first start."""
+    for url, name in zip(urls, FILES, strict=True):
+        file = Path(url.removeprefix("sqlite:///"))
+        if url.startswith("sqlite:///") and not file.exists():
+            shutil.copy(_empty() / name, file)
+
+
 @asynccontextmanager
-async def open_world(
+async def open_world(database_url: str, engine_url: str, **more: Any) -> AsyncGenerator[World]:
+    """A product on these databases. Opened again on the same ones it is the same product after a restart.
+
+    `posters` are those of further platforms. What is going on when it closes may end, or is cut off unless `patient`.
+    """
+    await asyncio.to_thread(_begin_from_empty, (database_url, engine_url))
+    async with _open(database_url, engine_url, **more) as world:
+        yield world
+
+
+@asynccontextmanager
+async def _open(
     database_url: str,
     engine_url: str,
     *,
@@ -311,10 +362,6 @@ async def open_world(
     patient: bool = True,
     lease_ttl_s: float = 15.0,
 ) -> AsyncGenerator[World]:
-    """A product on these databases. Opened again on the same ones it is the same product after a restart.
-
-    `posters` are those of further platforms. What is going on when it closes may end, or is cut off unless `patient`.
-    """
     store, clock, doors, poster = (
         Store(database_url),
         SteppingClock(),
@@ -323,8 +370,8 @@ async def open_world(
     )
     scripted = model or ScriptedModel()
     policies: dict[str, Policy] = {}
-    prompts, models = Prompts(store, await asyncio.to_thread(load_library), clock), catalogue()
-    workflows = await asyncio.to_thread(load_workflows)
+    prompts, models = Prompts(store, await asyncio.to_thread(_shipped), clock), catalogue()
+    workflows = await asyncio.to_thread(_workflows)
 
     def policy(workspace: str) -> Policy:
         return policies.get(workspace) or Policy()
