@@ -12,7 +12,7 @@ from core.domain.policy import Policy
 from core.domain.thread import Mode
 from core.domain.view import AnswerState
 from tests.commands.look import count, refused, rows, speaks
-from tests.modes.look import DEBATE, by_step, card, started, step_of, steps
+from tests.modes.look import DEBATE, begun, by_step, card, started, step_of, steps
 from tests.product import WORKSPACE, RecordingPoster, ScriptedModel, World, eventually, open_world
 
 # A call to `small` is expected to cost about 1.2 USD; the scripted model charges 0.25 for it.
@@ -72,7 +72,15 @@ async def test_what_there_is_no_money_to_have_mended_is_told_and_the_rest_stands
     # Framing and both positions cost 0.25 each.
     world.policies[WORKSPACE.external_id] = policy
     world.model.plan = by_step({"positions:A": '{"stance": "planted-nonsense"}'})
-    thread = await started(world, aki, Mode.DEBATE, "Ship?", **DEBATE)
+    world.model.hold, world.model.held = asyncio.Event(), "positions:A"
+    thread, run = await begun(world, aki, Mode.DEBATE, "Ship?", **DEBATE)
+
+    async def other_is_done() -> bool:
+        return ("positions:B", AnswerState.DONE) in await steps(world, aki, thread)
+
+    await eventually(other_is_done)
+    world.model.hold.set()
+    await world.finished(run)
     assert not any(step_of(call).endswith(".repair") for call in world.model.calls)
     failed = await card(world, aki, thread, "positions:A")
     assert (failed.state, failed.text) == (AnswerState.FAILED, "")
