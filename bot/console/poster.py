@@ -7,7 +7,14 @@ from bot.console.render import entry_id
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
-from core.domain.view import AnswerState, AnswerView, BranchHeaderView, HandoverHeaderView, PostView
+from core.domain.view import (
+    AnswerState,
+    AnswerView,
+    BranchHeaderView,
+    HandoverHeaderView,
+    NoticeView,
+    PostView,
+)
 from core.ports import PostRef
 
 PLATFORM: Final = "console"
@@ -24,17 +31,21 @@ class ConsolePoster:
     ) -> PostRef:
         """The ref of a thread that the store holds already; a console thread's place is its own id.
 
-        Only the header of a branch or of a handover says which thread it opens. Raises PlatformFailure for any
-        other view.
+        Only a header, and a notice that links to its thread, say which thread they open. Raises PlatformFailure for
+        any other view.
         """
         match view:
             case BranchHeaderView():
+                thread_id = view.thread_id
                 self._feed.tell_change(view.parent_id)
             case HandoverHeaderView():
+                thread_id = view.thread_id
                 self._feed.tell_change(view.source.thread_id or "")
+            case NoticeView(link=str(thread_id)):
+                pass
             case _:
                 raise PlatformFailure("thread_unnamed", retryable=False)
-        place = Place(platform=PLATFORM, channel=channel, thread=view.thread_id)
+        place = Place(platform=PLATFORM, channel=channel, thread=thread_id)
         return await self.post(workspace_id, place, view, key=key, locale=locale)
 
     async def post(

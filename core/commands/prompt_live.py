@@ -12,7 +12,8 @@ from core.commands.prompt_standing import (
     check_reminded,
     standing_of,
 )
-from core.commands.services import Services
+from core.commands.prompt_tell import do_tell_rollback
+from core.commands.services import Services, enqueue
 from core.domain.errors import Refusal
 from core.domain.policy import Action, Actor, Subject, authorise, authorise_promotion
 from core.domain.prompt import (
@@ -277,6 +278,7 @@ async def roll_back(
         raise Refusal("prompt_already_live", name=request.name, version=target.version)
     await asyncio.to_thread(_check_fits, actor, standing, target)
     follows = standing.shipped is not None and target.id == standing.shipped.id
+    run = None
     async with services.store.writing() as session:
         settled = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if settled is None:
@@ -288,6 +290,9 @@ async def roll_back(
             )
             settled = _settlement(before, target)
             await settle(session, actor.workspace_id, (event_key,), settled)
+            run = await do_tell_rollback(session, services, actor, _moved(request.name, settled), reason)
+    if run is not None:
+        await enqueue(services, run)
     return _moved(request.name, settled)
 
 

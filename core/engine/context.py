@@ -27,9 +27,10 @@ from core.modes.branching import note
 from core.modes.context import Answer, Ask, Draft
 from core.prompts.registry import PromptLibrary
 from core.store.artifact import NewVersion, do_save, find_version, newest
+from core.store.audit import notices
 from core.store.database import Session
 from core.store.message import do_add_message, find_message, models_of_thread
-from core.store.page import load_answer_view, load_branch_header
+from core.store.page import load_answer_view, load_branch_header, to_notice_view
 from core.store.receipt import load_receipt
 from core.store.run import Run, do_mark
 from core.store.step import Step, do_begin_step, do_end_step, find_run_step, steps_of, steps_said
@@ -304,9 +305,10 @@ class Context:
         async def read() -> PostView:
             async with self._bench.store.reading() as session:
                 view = await load_branch_header(session, self._thread, with_transcript=True)
-            if view is None:
-                raise LookupError(f"thread {self._thread.id} has no parent")
-            return view
+                rows = [] if view else await notices(session, self._run.workspace_id, self._thread.id)
+            if view is None and not rows:
+                raise LookupError(f"thread {self._thread.id} has neither a parent nor a notice")
+            return view or replace(to_notice_view(rows[0]), link=self._thread.id)
 
         return await patiently(read)
 

@@ -14,6 +14,7 @@ from core.modes import (
     drafting,
     handing_over,
     redrawing,
+    telling,
     workflow,
 )
 from core.modes.context import CarryingContext
@@ -33,6 +34,7 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     adopting.CARD: adopting.show_card,
     adopting.CLOSED: adopting.show_closed,
     redrawing.KIND: redrawing.redraw,
+    telling.KIND: telling.tell_rollback,
 }
 """What carries out a run, by its kind."""
 
@@ -51,5 +53,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     adopting.CARD: (),
     adopting.CLOSED: (),
     redrawing.KIND: (),
+    telling.KIND: (),
 }
 """The prompts that a run of a kind holds on to from its beginning."""

@@ -174,6 +174,10 @@ async def external_id_of(session: AsyncSession, workspace_id: WorkspaceId) -> st
     ).one()
 
 
+async def platform_of(session: AsyncSession, workspace_id: WorkspaceId) -> str:
+    return (await session.scalars(select(WorkspaceRow.platform).where(WorkspaceRow.id == workspace_id))).one()
+
+
 async def workspace_anywhere(session: AsyncSession, external_id: str) -> WorkspaceRow | None:
     """The workspace of whatever platform with this id, for the operator's own commands only."""
     return await session.scalar(select(WorkspaceRow).where(WorkspaceRow.external_id == external_id).limit(1))

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text as sql
 
+from core.commands import prompt_edit, prompt_live
 from core.commands.prompt import list_prompts, prompt_history
 from core.commands.prompt_live import archive, promote, prompt_status, reload_prompts, verify_version
 from core.commands.receipt import show_ai_input
 from core.domain.errors import Refusal
-from core.domain.ids import WorkspaceId
+from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Actor, Policy
 from core.domain.prompt import (
     SHIPPED,
@@ -25,14 +26,15 @@ from core.domain.prompt import (
     PromptText,
 )
 from core.domain.receipt import PromptRef
-from core.domain.view import AnswerState
+from core.domain.view import AnswerState, NoticeView
 from core.store.database import Store
 from core.store.prompt_library import Prompts
 from core.store.workspace import do_add_workspace
-from tests.commands.look import count, refused
+from tests.commands.look import count, refused, rows
 from tests.commands.prompting import CHAT, RULE, edited, make_live, page, save, withdraw
-from tests.product import World, open_world
+from tests.product import World, eventually, open_world
 
+PROMPT_TABLES = ("prompt_version", "prompt_pointer", "prompt_event", "prompt_draft", "claim")
 MORE = "\nQuote numbers exactly as they were given to you.\n"
 
 
@@ -454,3 +456,60 @@ async def test_a_file_that_moves_on_under_an_edited_prompt_is_shown_as_diverged(
     assert RULE.strip() in merge.mine
     assert "A rule of the new release." in merge.theirs
     assert "A rule of the new release." not in merge.base
+
+
+async def test_a_rollback_is_told_in_the_channel_set_for_it_once(world: World) -> None:
+    aki = await world.person()
+    await live_rule(world, aki)
+    await withdraw(world, aki)
+    assert world.poster.posts == {}
+    world.policies["W1"] = Policy(prompt_channel="C-prompts")
+    await live_rule(world, aki, MORE)
+    await withdraw(world, aki, reason="dates lost in summaries", key="press")
+    await withdraw(world, aki, reason="dates lost in summaries", key="press")
+    await eventually(lambda: world.poster.posts)
+    (view,) = world.poster.posts.values()
+    assert isinstance(view, NoticeView)
+    assert view.phrase.fields == {
+        "who": "Aki",
+        "name": CHAT,
+        "before": "1.2.0",
+        "after": "1.0.0",
+        "reason": "dates lost in summaries",
+    }
+    assert [place.channel for place in world.poster.places] == ["C-prompts"]
+    (run,) = await rows(world, "run")
+    await world.finished(run["id"])
+    thread = (await rows(world, "thread"))[0]
+    assert (thread["title"], thread["place"]) == (f"{CHAT} 1.2.0 → 1.0.0", "opened-0")
+    await world.say(aki, "why?", ThreadId(thread["id"]))
+    assert [item.text for item in await world.answers(aki, ThreadId(thread["id"]))] == ["answer 1"]
+
+
+@pytest.mark.parametrize("step", ["do_add_event", "settle"])
+async def test_a_command_that_breaks_off_in_the_middle_leaves_everything_as_it_was(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    aki = await world.person()
+    saved = await save(world, aki, await edited(world, aki, RULE))
+    before = {table: await rows(world, table) for table in PROMPT_TABLES}
+
+    async def breaks(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    for module in (prompt_edit, prompt_live):
+        monkeypatch.setattr(module, step, breaks)
+    text = await edited(world, aki, MORE)
+    text = replace(text, head_id=saved.version_id)
+    for act in (save(world, aki, text, key="k1"), make_live(world, aki, saved.version_id, key="k2")):
+        with pytest.raises(ZeroDivisionError):
+            await act
+    assert {table: await rows(world, table) for table in PROMPT_TABLES} == before
+    monkeypatch.undo()
+    await make_live(world, aki, saved.version_id, key="k2")
+    live = {table: await rows(world, table) for table in PROMPT_TABLES}
+    for module in (prompt_edit, prompt_live):
+        monkeypatch.setattr(module, step, breaks)
+    with pytest.raises(ZeroDivisionError):
+        await withdraw(world, aki, key="k3")
+    assert {table: await rows(world, table) for table in PROMPT_TABLES} == live

@@ -108,7 +108,7 @@ WITHOUT_WORKSPACE = {
 }
 """Public functions that take no workspace, each group with its reason."""
 
-OWN = {"workspace.external_id_of", "prompt_pointer.live_refs"}
+OWN = {"workspace.external_id_of", "workspace.platform_of", "prompt_pointer.live_refs"}
 """Readers that always find something: what belongs to the asking workspace."""
 
 EMPTY_HERE = {"step.steps_said", "message.answer_of", "receipt.receipt_of_answer", "message.models_of_thread"}

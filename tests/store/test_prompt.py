@@ -157,6 +157,14 @@ async def test_a_version_that_cannot_be_had_is_an_error_and_never_another_text(
         await prompts.resolve(ground.workspace_id, [replace(shipped.ref, sha256="f" * 64)])
 
 
+async def test_a_stored_text_that_is_not_what_its_hash_says_is_not_used(ground: Ground, make: Make) -> None:
+    forged = replace(a_prompt(ground, NAME, 1), sha256="a" * 64)
+    async with ground.store.writing() as session:
+        await do_add_version(session, forged)
+    with pytest.raises(ConfigurationError, match="is not what it was when it was stored"):
+        await make().resolve(ground.workspace_id, [forged.ref])
+
+
 async def test_a_process_of_another_release_finds_the_text_that_a_run_began_with(
     ground: Ground, make: Make, shipped: PromptVersion
 ) -> None:

@@ -7,7 +7,7 @@ from bot.console.poster import ConsolePoster
 from bot.console.render import entry_id
 from core.domain.errors import PlatformFailure
 from core.domain.ids import WorkspaceId
-from core.domain.view import AnswerState, AnswerView
+from core.domain.view import AnswerState, AnswerView, NoticeView, Phrase
 from core.ports import Poster, PostRef
 from tests.examples.handover_views import HEADER
 from tests.examples.views import ANSWERS, HEADERS, PLACE, POSTS, thread_id
@@ -47,6 +47,12 @@ async def test_a_handover_opens_under_its_own_thread_id_and_the_source_is_told()
         ref = await ConsolePoster(feed).open_thread(WORKSPACE, "general", HEADER, key="k", locale="en")
         assert ThreadChanged() in await source.next(2.0)
     assert ref.place.thread == HEADER.thread_id
+
+
+async def test_a_notice_opens_the_thread_that_it_links_to() -> None:
+    notice = NoticeView(phrase=Phrase(key="notice.prompt_rolled_back"), link=thread_id(1))
+    with_thread = await ConsolePoster(Feed()).open_thread(WORKSPACE, "general", notice, key="k", locale="en")
+    assert with_thread.place.thread == thread_id(1)
 
 
 async def test_a_thread_that_no_view_names_is_refused() -> None:
