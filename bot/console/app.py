@@ -1,5 +1,6 @@
 """The console's routes: requests to pages and forms, refusals to sentences."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -29,6 +30,7 @@ from bot.console.parse import (
 )
 from bot.console.prompt_page import PromptPages
 from bot.console.prompt_route import prompt_acts, prompt_draws
+from bot.console.prompt_zip import parts_in, zipped
 from bot.console.prompting import PromptForms
 from bot.console.render import Renderer
 from bot.console.route import Act, Draw, Redraw, named
@@ -37,6 +39,7 @@ from bot.console.visit import Visit, Visits, choose, forget_flash, remember_flas
 from core import i18n
 from core.commands.artifact import show_artifact
 from core.commands.care import Format, export_thread
+from core.commands.prompt import show_prompt
 from core.commands.services import Services
 from core.domain.errors import Refusal, StoreUnavailable
 from core.domain.view import EstimateView
@@ -76,6 +79,8 @@ class Console:
             web.get("/t/{thread}/export", self._edge(self._export)),
             web.get("/t/{thread}/artifact/download", self._edge(self._download)),
             web.post("/prompts/{name}/check", self._edge(self._check_prompt)),
+            web.post("/prompts/{name}/upload", self._edge(self._upload_prompt)),
+            web.get("/prompts/{name}/download", self._edge(self._download_prompt)),
             *self._page_routes(),
             *self._carry_routes(),
             *self._form_routes(),
@@ -392,6 +397,30 @@ class Console:
             return _html(await self._prompts.checked(visit, name, form))
         key = event_key_of(form)
         return _html(await self._prompts.edit_prompt(visit, name, form=form, event_key=key))
+
+    async def _upload_prompt(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        """The form of a prompt with the parts that were chosen as files; nothing is stored."""
+        form, name = await read_form(request), named(request, "name")
+        if form.problem:
+            raise form.problem
+        error = ""
+        try:
+            parts = await asyncio.to_thread(parts_in, form.uploads)
+            form = replace(form, fields={**form.fields, **{f"part.{part}": parts[part] for part in parts}})
+        except Refusal as refused:
+            error, _ = self._explain(visit.reader.locale, refused)
+        page = await self._prompts.edit_prompt(
+            visit, name, form=form, event_key=event_key_of(form), error=error
+        )
+        return _html(page, status=UNPROCESSABLE if error else 200)
+
+    async def _download_prompt(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        version_id = request.query.get("version") or None
+        page = await show_prompt(self._services, visit.actor, named(request, "name"), version_id=version_id)
+        name, version = page.item.name, page.shown.version if page.shown else ""
+        body = await asyncio.to_thread(zipped, name, page.files)
+        headers = {"Content-Disposition": attachment(f"{name} {version}", "zip")}
+        return web.Response(body=body, content_type="application/zip", headers=headers)
 
     async def _events(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         return await stream(request, visit, services=self._services, feed=self._feed)

@@ -2,7 +2,9 @@
 
 from html import unescape
 
+from bot.console.prompt_zip import parts_in, zipped
 from bot.console.prompted import PARTS
+from core.commands.say import Upload
 from core.prompts.parse import FILES
 from tests.bot.console.conftest import Ground, Visitor
 from tests.bot.console.page_source import PageSource
@@ -229,6 +231,29 @@ async def test_a_draft_is_kept_for_its_writer_and_discarded(ground: Ground) -> N
     await back_to_first(visitor)
     await visitor.post(f"{CHAT}/drop", shown.fields())
     assert "plantedrule" not in (await visitor.get(f"{CHAT}/edit")).fields()["part.system.md"]
+
+
+async def test_a_prompt_goes_out_as_a_file_and_comes_in_through_the_form(ground: Ground) -> None:
+    visitor = ground.visitor
+    link = links(await visitor.get(CHAT), f"{CHAT}/download")[0]
+    async with visitor.session.get(f"{visitor.base}{link}") as response:
+        assert 'filename="chat.answer 1.0.0.zip"' in response.headers["Content-Disposition"]
+        held = parts_in([Upload(name="x.ZIP", media_type="", data=await response.read())])
+    fields = await edited(visitor, add="\nTyped before.\n")
+    assert held["task.md"] == fields["part.task.md"]
+    assert "prompt.yaml" in held
+    brought = zipped("chat.answer", {"task.md": "Answer this:\n{{request}}\n"})
+    status, _, page = await visitor.post(f"{CHAT}/upload", fields, files={"chat.zip": brought})
+    assert status == 200
+    assert page.fields()["part.task.md"] == "Answer this:\n{{request}}\n"
+    assert "Typed before." in page.fields()["part.system.md"]
+    assert page.fields()["reason"] == fields["reason"]
+    for files in ({"virus.exe": b"MZ"}, {"task.md": b"\xff\xfe"}, {"chat.zip": b"PK no zip"}, {}):
+        status, _, page = await visitor.post(f"{CHAT}/upload", fields, files=files)
+        assert status == 422, files
+        assert "Nothing was taken over" in error(page)
+        assert page.fields()["part.system.md"] == fields["part.system.md"]
+    assert "Nobody has changed this prompt yet" in (await visitor.get(f"{CHAT}/history")).text
 
 
 async def test_a_prompt_of_one_s_own_is_made_live_and_archived(ground: Ground) -> None:
