@@ -429,4 +429,6 @@ async def _open(
         if scripted.hold is not None and patient:
             scripted.hold.set()
         await engine.drain()
+        if patient:
+            await prompts.leave()
         await store.close()
