@@ -101,7 +101,8 @@ async def test_an_edited_file_becomes_a_proposed_version_and_never_goes_live_by_
     assert (seen.item.version, seen.item.candidate_version) == ("1.0.0", "1.1.0")
     (found,) = await drift(world.store, world.services.prompts, "W1", library)
     assert (found.name, found.folder, found.live, found.parts) == (CHAT, "1.1.0", "1.0.0", ("system.md",))
-    await make_live(world, aki, seen.versions[0].version_id)
+    (candidate,) = [version for version in seen.versions if version.candidate]
+    await make_live(world, aki, candidate.version_id)
     assert await drift(world.store, world.services.prompts, "W1", library) == ()
 
 
