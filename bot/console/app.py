@@ -123,6 +123,9 @@ class Console:
             "/t/{thread}/artifact/edit": lambda visit, request: pages.edit_artifact(
                 visit, _thread(request), typed=_asked(request)
             ),
+            "/t/{thread}/artifact/send": lambda visit, request: pages.send_artifact(
+                visit, _thread(request), typed=_asked(request)
+            ),
             "/start": lambda visit, request: pages.start(visit, wish_of(request.query)),
             "/tree": lambda visit, request: pages.tree(visit, request.query.get("thread", "")),
             "/receipts/{receipt}": lambda visit, request: pages.receipt(visit, named(request, "receipt")),
@@ -250,6 +253,7 @@ class Console:
             "review": (forms.review, pages.review),
             "save": (forms.save, pages.save),
             "artifact/edit": (forms.edit_artifact, pages.edit_artifact),
+            "artifact/send": (forms.send_artifact, pages.send_artifact),
             "pin": (carry.pin, pages.pin),
             "pin/edit": (carry.edit_pin, pages.edit_pin),
             "pin/remove": (carry.remove_pin, None),

@@ -33,6 +33,7 @@ from core.commands.message import delete_message, edit_message
 from core.commands.opening import estimate_start, usual_setup
 from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, cross_review
 from core.commands.say import MAX_FILES, Said, say
+from core.commands.sending import SendRequest, send_artifact
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word, parse_command
 from core.commands.thread import rename, show_thread
@@ -196,6 +197,19 @@ class Forms:
         )
         done = self._done(visit, thread_id, "console.version_saved", number=number)
         return replace(done, location=f"/t/{thread_id}/artifact?{urlencode({'name': form['name']})}")
+
+    async def send_artifact(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
+        """One version of an artifact into another thread, which is opened then."""
+        request = SendRequest(
+            thread_id=thread_id,
+            name=form["name"],
+            to_thread_id=form["ref"],
+            number=position_of(form["at"]),
+            new_name=form["title"],
+        )
+        sent = await send_artifact(self.services, visit.actor, request, event_key=event_key_of(form))
+        done = self._done(visit, sent.thread_id, "console.artifact_sent", name=sent.name)
+        return replace(done, location=f"/t/{sent.thread_id}")
 
     async def branch(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         message_id, position = split_point(form)

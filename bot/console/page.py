@@ -315,6 +315,15 @@ class Pages:
             changes=changes,
         )
 
+    async def send_artifact(self, visit: Visit, thread_id: str, *, typed: Typed, error: str = "") -> str:
+        """The form that sends a version to another thread the reader can see."""
+        number = position_of(typed.at) if typed.at else None
+        shown = await show_artifact(self.services, visit.actor, thread_id, typed.name, number=number)
+        channels = await list_channels(self.services, visit.actor, PLATFORM)
+        return await self._sheet(
+            visit, "send_artifact", thread_id, typed, error, number=shown.version.number, places=channels
+        )
+
     async def person(self, visit: Visit, *, typed: Typed = NOTHING, error: str = "") -> str:
         frame = await self._outer(visit, back="/people/new")
         return self.renderer.page(

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from core.ai_input.compare import Forced, ForcedDifference, forced_differences
-from core.domain.ids import MessageId, ReceiptId
+from core.domain.ids import MessageId, ReceiptId, ThreadId
 from core.domain.message import PRODUCT, Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.setup import models_in
@@ -326,6 +326,17 @@ class Context:
             return NoticeView(phrase=note(branch), link=branch.id, link_place=branch.place)
 
         await self._posting.post(step, await patiently(read), view)
+
+    async def tell(self, step: str, phrase: Phrase, *, link: ThreadId) -> None:
+        async def read() -> Thread | None:
+            async with self._bench.store.reading() as session:
+                return await find_thread(session, self._run.workspace_id, link)
+
+        async def view() -> NoticeView:
+            linked = await patiently(read)
+            return NoticeView(phrase=phrase, link=link, link_place=linked.place if linked else None)
+
+        await self._posting.post(step, self._thread, view)
 
     async def end(self) -> None:
         """Record that the run has ended, as its turns did."""

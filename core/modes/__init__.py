@@ -14,6 +14,7 @@ from core.modes import (
     drafting,
     handing_over,
     redrawing,
+    sending,
     telling,
     workflow,
 )
@@ -35,6 +36,7 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     adopting.CLOSED: adopting.show_closed,
     redrawing.KIND: redrawing.redraw,
     telling.KIND: telling.tell_rollback,
+    sending.KIND: sending.tell_sent,
 }
 """What carries out a run, by its kind."""
 
@@ -53,6 +55,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     adopting.CARD: (),
     adopting.CLOSED: (),
     redrawing.KIND: (),
+    sending.KIND: (),
     telling.KIND: (),
 }
 """The prompts that a run of a kind holds on to from its beginning."""

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 from core.ai_input.compare import ForcedDifference
 from core.domain.adoption import ReviewDraft
 from core.domain.drafting import HandoverDraft
-from core.domain.ids import MessageId, ReceiptId
+from core.domain.ids import MessageId, ReceiptId, ThreadId
 from core.domain.message import Cut
 from core.domain.pin import Pin
 from core.domain.receipt import AiInput, Finish
 from core.domain.thread import MAIN_LINE
+from core.domain.view import Phrase
 from core.domain.workflow import Workflow
 from core.ports import Turn
 from core.prompts.registry import PromptLibrary
@@ -179,7 +180,15 @@ class AdoptionContext(RunContext, Protocol):
         ...
 
 
-class CarryingContext(HandoverContext, AdoptionContext, Protocol):
+class SendingContext(RunContext, Protocol):
+    """What telling of something that was sent needs besides."""
+
+    async def tell(self, step: str, phrase: Phrase, *, link: ThreadId) -> None:
+        """Post a line of the product in the run's thread, with a link to another one; no part of a conversation."""
+        ...
+
+
+class CarryingContext(HandoverContext, AdoptionContext, SendingContext, Protocol):
     """Everything that a run of any kind can ask for."""
 
     async def redraw(self, request_id: str, *, most: int) -> None:
