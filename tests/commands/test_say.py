@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from core.commands.message import delete_message
-from core.commands.say import MAX_FILES, Upload
+from core.commands.say import MAX_FILES, Said, Upload, check_start, say
 from core.domain.errors import StoreUnavailable
 from core.domain.message import MAX_MESSAGE_CHARS, AuthorKind
 from core.domain.policy import Listen, Policy
-from core.domain.thread import Place
+from core.domain.thread import Mode, Place
 from core.domain.view import AnswerState, AnswerView, ButtonAction
 from tests.commands.look import buttons, count, message, new_thread, refused, rows, speaks
 from tests.product import PLATFORM, WORKSPACE, World, eventually
@@ -372,3 +372,61 @@ async def test_a_name_changed_on_the_platform_counts_from_then_on(world: World) 
     await world.say(renamed, "hello again", thread)
     assert "⟦person: Aki⟧\nhello" in world.model.sent()
     assert "⟦person: Akiko⟧\nhello again" in world.model.sent()
+
+
+# --- before a platform posts ----------------------------------------------------------------------------------------
+
+
+def to_compare(world: World, **more: object) -> Said:
+    key = world.clock.new_id()
+    said = Said(
+        text="Which supplier?",
+        event_key=key,
+        external_id=key,
+        mentions_bot=True,
+        place=somewhere(world),
+        mode=Mode.COMPARE,
+        setup={"models": ["alpha", "beta"]},
+        estimate_seen=True,
+    )
+    return replace(said, **more)  # type: ignore[arg-type]
+
+
+async def test_a_start_is_checked_without_storing_anything_and_known_when_it_was_taken_in(
+    world: World,
+) -> None:
+    aki = await world.person()
+    said = to_compare(world)
+    assert await check_start(world.services, aki, said) is None
+    assert await count(world, "thread") == 0
+    assert world.model.calls == []
+    begun = await say(world.services, aki, said)
+    again = await check_start(world.services, aki, said)
+    assert again is not None
+    assert (again.thread_id, again.run_id) == (begun.thread_id, begun.run_id)
+    await world.finished(str(begun.run_id))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"text": "  "}, "empty_message"),
+        ({"text": "x" * (MAX_MESSAGE_CHARS + 1)}, "message_too_long"),
+        ({"setup": {"models": ["alpha", "nobody"]}}, "unknown_model"),
+    ],
+)
+async def test_what_say_would_refuse_is_refused_before_anything_is_posted(
+    world: World, wrong: dict[str, object], code: str
+) -> None:
+    aki = await world.person()
+    said = to_compare(world, **wrong)
+    first = await refused(check_start(world.services, aki, said), code)
+    then = await refused(say(world.services, aki, said), code)
+    assert first.fields == then.fields
+    assert await count(world, "message") == 0
+
+
+async def test_a_start_in_a_place_that_cannot_be_seen_is_refused(world: World) -> None:
+    aki = await world.person()
+    world.doors.closed.add(("C1", "U1"))
+    await refused(check_start(world.services, aki, to_compare(world)), "thread_not_found")

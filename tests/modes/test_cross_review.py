@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join
 from core.commands.review import ReviewRequest, ReviewStarted, cross_review, estimate_review
@@ -26,7 +28,7 @@ from tests.modes.look import (
     steps,
     unfenced,
 )
-from tests.product import WORKSPACE, World
+from tests.product import WORKSPACE, Planned, World, fitting
 
 FOUR = ("alpha", "beta", "seer", "small")
 ANSWERS = {"alpha": "planted-one sky", "beta": "planted-two sea"}
@@ -174,6 +176,34 @@ async def test_the_order_is_kept_differs_between_reviewers_and_is_revealed(world
         shown = (await card(world, aki, thread, f"verdict:{seat}")).text
         names = {"one": "Answer 1 (alpha)", "two": "Answer 2 (beta)"}
         assert f"A = {names[order[0]]}, B = {names[order[1]]}" in shown
+
+
+@pytest.mark.parametrize(
+    ("honest", "effect"),
+    [(False, "The order of reading may have mattered"), (True, "No sign that the order")],
+)
+async def test_a_result_says_whether_the_order_of_reading_mattered(
+    world: World, honest: bool, effect: str
+) -> None:
+    aki = await world.person()
+    thread = await compared(world, aki)
+    orders: list[str] = []
+
+    def judge(call: ModelCall) -> Planned | None:
+        """Puts the answer first that was read first, or the one about the sea wherever it was read."""
+        if not step_of(call).startswith("verdict"):
+            return None
+        read = [part.text for part in call.ai_input.parts if part.origin is Origin.UNDER_REVIEW]
+        sea = "AB"["planted-two" in read[1]]
+        orders.append(sea)
+        first = sea if honest else "A"
+        usual = fitting(call.ai_input.output_schema, 1)
+        return json.dumps({**usual, "ranking": [first, "AB".replace(first, "")]})
+
+    world.model.plan = judge
+    await review(world, aki, thread)
+    assert sorted(orders) == ["A", "B"]
+    assert effect in (await card(world, aki, thread, "result")).text
 
 
 async def test_a_verdict_that_does_not_fit_is_mended_once_and_both_calls_are_on_record(world: World) -> None:
