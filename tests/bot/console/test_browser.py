@@ -26,6 +26,7 @@ async def browser() -> AsyncGenerator[Browser]:
         yield opened
 
 
+@pytest.mark.soak
 async def test_the_story_of_a_newcomer(served_console: ServedConsole, browser: Browser) -> None:
     me = await window(browser, served_console.address)
     assert "token" not in me.page.url
