@@ -247,6 +247,10 @@ def receipt(view: ReceiptView, locale: str) -> Card:
     lines += [f"- {line}" for line in _left_out(view, locale)]
     if view.failure:
         lines.append(phrase(locale, view.failure))
+    if view.erased:
+        lines.append(text(locale, "receipt.erased"))
+    if view.expired:
+        lines.append(text(locale, "receipt.expired"))
     matches = "receipt.hash_matches" if view.hash_matches else "receipt.hash_differs"
     lines.append(f"-# SHA-256 {view.input_sha256} · {text(locale, matches)}")
     return Card(

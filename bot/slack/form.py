@@ -285,7 +285,9 @@ def _facts(locale: str, view: ReceiptView) -> list[str]:
     if view.failure:
         facts.append(i18n.phrase(locale, view.failure))
     if view.erased:
-        facts.append(i18n.text(locale, "slack.input_erased"))
+        facts.append(i18n.text(locale, "receipt.erased"))
+    if view.expired:
+        facts.append(i18n.text(locale, "receipt.expired"))
     return [shorten(escape(fact), 500) for fact in facts]
 
 

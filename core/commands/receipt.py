@@ -60,6 +60,7 @@ def to_receipt_view(receipt: Receipt) -> ReceiptView:
         duration_s=receipt.duration_s,
         created_at=receipt.created_at,
         erased=receipt.erased,
+        expired=receipt.expired,
         output_schema=ai_input.output_schema,
         shared_sha256=ai_input.shared_sha256,
     )

@@ -167,3 +167,6 @@ class Receipt:
     duration_s: float
     created_at: datetime
     erased: bool = False
+    """A person's content in it was erased."""
+    expired: bool = False
+    """Its texts were let go when the workspace's retention was over."""

@@ -240,7 +240,7 @@ class ReceiptView:
     params: Mapping[str, float | int]
     input_sha256: str
     hash_matches: bool
-    """The stored parts still hash to `input_sha256`; False after content was erased."""
+    """The stored parts still hash to `input_sha256`; False when texts are gone."""
     estimate_tokens: int
     usage: Usage | None
     finish: str
@@ -249,6 +249,9 @@ class ReceiptView:
     duration_s: float
     created_at: datetime
     erased: bool
+    """A person's content in it was erased."""
+    expired: bool
+    """Its texts were let go when the workspace's retention was over."""
     output_schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer had to satisfy; None for free text."""
     shared_sha256: str = ""

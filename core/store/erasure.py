@@ -221,7 +221,7 @@ async def do_blank_old_receipts(session: AsyncSession, workspace_id: WorkspaceId
     marked = await session.execute(
         update(ReceiptRow)
         .where(ReceiptRow.id.in_(full))
-        .values(erased=True, reasoning="")
+        .values(expired=True, reasoning="")
         .execution_options(**IN_BULK)
     )
     return _count(marked)

@@ -59,6 +59,7 @@ async def do_add_receipt(
             reasoning=receipt.reasoning,
             duration_s=receipt.duration_s,
             erased=False,
+            expired=False,
             created_at=receipt.created_at,
         )
     )
@@ -218,6 +219,7 @@ async def load_receipt(session: AsyncSession, workspace_id: WorkspaceId, receipt
         duration_s=row.duration_s,
         created_at=row.created_at,
         erased=row.erased,
+        expired=row.expired,
     )
 
 

@@ -489,6 +489,9 @@ class ReceiptRow(Row):
     reasoning: Mapped[str] = mapped_column(Text)
     duration_s: Mapped[float]
     erased: Mapped[bool]
+    """Some of its text was a person's whose content was erased."""
+    expired: Mapped[bool]
+    """All of its texts were let go when the workspace's retention was over."""
     created_at: Mapped[datetime]
     __table_args__ = (
         # One receipt per (run, step) is what makes storing an answer harmless to repeat.

@@ -111,7 +111,7 @@ async def test_erasing_a_person_reaches_every_copy_and_leaves_ids_and_hashes(wor
         assert all(speaks(a.problem) for a in erased_view.attachments)
     (receipt_id, *_) = [row["id"] for row in after["receipt"]]
     receipt = await show_ai_input(world.services, ben, receipt_id)
-    assert (receipt.erased, receipt.hash_matches) == (True, False)
+    assert (receipt.erased, receipt.expired, receipt.hash_matches) == (True, False, False)
     world.model.calls.clear()
     await world.say(ben, "and now?", thread)
     await world.say(ben, "and now?", variant)
@@ -158,6 +158,18 @@ async def test_one_erases_oneself_and_an_administrator_anyone(world: World) -> N
     assert (await erase_for_operator(world.store, world.clock, "W1", "U1")).messages == 1
 
 
+async def test_a_receipt_whose_time_is_over_is_not_said_to_be_erased(world: World) -> None:
+    aki = await world.person()
+    await new_thread(world, aki, "old words")
+    world.policies[WORKSPACE.external_id] = Policy(retention_days=30)
+    world.clock.advance(timedelta(days=31))
+    await apply_retention(world.services)
+    (row,) = await rows(world, "receipt")
+    shown = await show_ai_input(world.services, aki, row["id"])
+    assert (shown.erased, shown.expired, shown.hash_matches) == (False, True, False)
+    assert not any(part.text for part in shown.parts)
+
+
 async def test_receipts_lose_their_texts_when_the_workspace_no_longer_keeps_them(world: World) -> None:
     aki, ben = await world.person(), await world.person("U2", "Ben")
     thread = await new_thread(world, aki, "old words")
@@ -173,8 +185,14 @@ async def test_receipts_lose_their_texts_when_the_workspace_no_longer_keeps_them
     kept = [row for row in await rows(world, "receipt_part") if row["text"]]
     assert {row["receipt_id"] for row in kept} == {new["id"]}
     assert "new words of Ben" in repr(kept)
-    assert all(row["erased"] for row in old)
-    assert not new["erased"]
+    # The first two calls held what Aki had said.
+    assert [(row["erased"], row["expired"]) for row in (*old, new)] == [
+        (True, True),
+        (True, True),
+        (False, False),
+    ]
     assert all(row["input_tokens"] == 100 and row["cost_usd"] == 0.25 for row in old)
+    shown = await show_ai_input(world.services, ben, old[0]["id"])
+    assert (shown.erased, shown.expired, shown.hash_matches) == (True, True, False)
     # The conversation itself is kept.
     assert "old words of Ben" in await world.texts(ben, thread)

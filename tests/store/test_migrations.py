@@ -4,13 +4,15 @@ import asyncio
 import sys
 from pathlib import Path
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from core.store.database import Store
-from core.store.migrations import migrate, revision
+from core.store.migrations import alembic_config, migrate, revision
 from core.store.tables import Row
+from tests.store.ground import Ground, prepare
 
 MIGRATE = """
 import asyncio, sys
@@ -55,6 +57,68 @@ async def test_a_second_migration_changes_nothing(store: Store) -> None:
     assert before
     assert await migrate(store) is False
     assert await revision(store) == before
+
+
+async def test_receipts_that_lost_every_text_before_are_those_whose_time_was_over(database_url: str) -> None:
+    store = Store(database_url)
+
+    def make() -> None:
+        with store.blocking_connection() as connection:
+            command.upgrade(alembic_config(connection), "0009")
+
+    try:
+        await asyncio.to_thread(make)
+        ground = await prepare(store)
+        run = await ground.add_run()
+        wanted = {}
+        for step, erased, texts in (("kept", False, "ab"), ("erased", True, " a"), ("expired", True, "  ")):
+            wanted[step] = (step == "erased", step == "expired")
+            await _add_receipt(ground, run.id, step, erased=erased, texts=texts)
+        assert await migrate(store)
+        async with store.reading() as session:
+            found = await session.execute(text("SELECT step, erased, expired FROM receipt"))
+            assert {row.step: (bool(row.erased), bool(row.expired)) for row in found} == wanted
+    finally:
+        await store.close()
+
+
+async def _add_receipt(ground: Ground, run_id: str, step: str, *, erased: bool, texts: str) -> None:
+    """A receipt as the release before kept it, with a part for each character; a space is a text that is gone."""
+    receipt_id = ground.id()
+    same = {
+        "workspace_id": ground.workspace_id,
+        "receipt_id": receipt_id,
+        "role": "user",
+        "origin": "request",
+    }
+    async with ground.store.writing() as session:
+        await session.execute(
+            Row.metadata.tables["receipt"].insert(),
+            {
+                "id": receipt_id,
+                "workspace_id": ground.workspace_id,
+                "thread_id": ground.thread.id,
+                "run_id": run_id,
+                "step": step,
+                "person_id": ground.person_id,
+                **dict.fromkeys(("model", "model_id", "reported_model_id", "input_sha256"), ""),
+                **dict.fromkeys(("finish", "failure", "shared_sha256", "reasoning"), ""),
+                **{key: [] for key in ("prompts", "caps", "omissions")},
+                "params": {},
+                "estimate_tokens": 0,
+                "tokens_estimated": False,
+                "duration_s": 0.0,
+                "erased": erased,
+                "created_at": ground.clock.now(),
+            },
+        )
+        await session.execute(
+            Row.metadata.tables["receipt_part"].insert(),
+            [
+                {**same, "ordinal": ordinal, "text": words.strip(), "images": []}
+                for ordinal, words in enumerate(texts, start=1)
+            ],
+        )
 
 
 async def test_two_processes_at_once_migrate_once(database_url: str, tmp_path: Path) -> None:

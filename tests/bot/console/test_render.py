@@ -513,9 +513,15 @@ def test_the_ai_input_of_a_blind_answer_hides_what_would_give_the_model_away(ren
     assert page.one("dl", class_="facts-list").text.count("Hidden until someone votes") == 3
 
 
-def test_an_erased_ai_input_says_so_and_that_its_hash_no_longer_matches(renderer: Renderer) -> None:
-    page = PageSource(f"<div>{renderer.receipt(RECEIPTS['receipt_erased'], ENGLISH, fragment=True)}</div>")
-    assert "erased" in page.one("p", class_="failure").text
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [("receipt_erased", "was erased"), ("receipt_expired", "keeps them only for a time")],
+)
+def test_an_ai_input_whose_text_is_gone_says_why_and_that_its_hash_no_longer_matches(
+    renderer: Renderer, record: str, reason: str
+) -> None:
+    page = PageSource(f"<div>{renderer.receipt(RECEIPTS[record], ENGLISH, fragment=True)}</div>")
+    assert reason in page.one("p", class_="failure").text
     assert "no longer matches" in page.one("span", class_="badge bad").text
 
 

@@ -174,6 +174,13 @@ def test_a_list_that_is_too_long_goes_on_in_a_file() -> None:
     assert "attached file" in card.content
 
 
+def test_a_receipt_whose_text_is_gone_says_why() -> None:
+    erased, expired = "A person's content in this input was erased", "keeps them only for a time"
+    told = {name: reply.receipt(view, "en").content for name, view in RECEIPTS.items()}
+    assert [name for name, words in told.items() if erased in words] == ["receipt_erased"]
+    assert [name for name, words in told.items() if expired in words] == ["receipt_expired"]
+
+
 def test_a_receipt_holds_every_part_exactly_and_no_part_can_end_its_fence() -> None:
     view = RECEIPTS["receipt"]
     part = replace(view.parts[0], text="```\nout\n````")

@@ -179,3 +179,10 @@ def test_hostile_names_stay_text() -> None:
 def test_the_printed_payloads_name_every_example(tmp_path: Path) -> None:
     printed = everything("ja")
     assert {name.split("/")[0] for name in printed} >= set(views.POSTS)
+
+
+def test_an_ai_input_whose_text_is_gone_says_why() -> None:
+    erased, expired = "A person's content in this input was erased", "keeps them only for a time"
+    told = {name: texts_of(view) for name, view in pages("en") if name.startswith("input_")}
+    assert [name for name, words in told.items() if erased in words] == ["input_receipt_erased"]
+    assert [name for name, words in told.items() if expired in words] == ["input_receipt_expired"]
