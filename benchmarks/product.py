@@ -26,6 +26,8 @@ from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
 from core.modes.workflow_file import load_workflows
 from core.ports import ModelCall, ModelEvent, ModelGateway, PostRef, Started
+from core.prompts.eval_file import load_eval_sets
+from core.prompts.eval_library import EvalLibrary
 from core.prompts.registry import load_library
 from core.store.database import Store
 from core.store.migrations import migrate
@@ -101,7 +103,8 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         Audience(),
         Departures(gateway),
     )
-    prompts = Prompts(store, await asyncio.to_thread(load_library), clock)
+    library = await asyncio.to_thread(load_library)
+    prompts, evals = Prompts(store, library, clock), EvalLibrary(lambda: load_eval_sets(library))
     workflows = await asyncio.to_thread(load_workflows)
 
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
@@ -114,6 +117,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         models=models,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         posters={PLATFORM: audience},
         policy=policy_of,
         clock=clock,
@@ -131,6 +135,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         models=models,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         policy=lambda workspace: Policy(),
         access={PLATFORM: audience},
         files=FileReader(),

@@ -38,7 +38,12 @@ from core.commands.console import PLATFORM, LocalChannels, set_up
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
 from core.commands.services import Services
-from core.commands.upkeep import apply_retention, close_run_out_requests, pick_up_left_behind
+from core.commands.upkeep import (
+    apply_retention,
+    close_run_out_requests,
+    pick_up_evals,
+    pick_up_left_behind,
+)
 from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
@@ -58,6 +63,8 @@ from core.llm.local import local_installed
 from core.llm.metrics import ModelMetrics
 from core.modes.workflow_file import load_workflows
 from core.ports import ChannelAccess, Poster
+from core.prompts.eval_file import load_eval_sets
+from core.prompts.eval_library import EvalLibrary
 from core.prompts.registry import LIBRARY_FOLDER, check_folder, load_library
 from core.store.database import Store
 from core.store.erasure import Erased
@@ -218,8 +225,9 @@ def _services(
     registry: CollectorRegistry,
 ) -> Services:
     """The engine with its bench and schedules, and what commands work with."""
-    clock, workflows = SystemClock(), load_workflows()
-    prompts = Prompts(store, load_library(), clock)
+    clock, workflows, library = SystemClock(), load_workflows(), load_library()
+    prompts = Prompts(store, library, clock)
+    evals = EvalLibrary(lambda: load_eval_sets(library))
 
     names: dict[WorkspaceId, str] = {}
 
@@ -237,6 +245,7 @@ def _services(
         models=catalogue,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         posters=platforms.posters,
         policy=policy_of,
         clock=clock,
@@ -253,6 +262,7 @@ def _services(
         models=catalogue,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         policy=settings.policy_for,
         access=platforms.access,
         files=FileReader(),
@@ -260,6 +270,7 @@ def _services(
         feedback=metrics.count_feedback,
     )
     engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
+    engine.schedule("left-behind-evals", PICK_UP_EVERY_S, lambda: pick_up_evals(services))
     engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))
     engine.schedule("adoptions", ADOPTIONS_EVERY_S, lambda: close_run_out_requests(services))
     return services

@@ -129,14 +129,6 @@ class ChannelAccess(Protocol):
         ...
 
 
-class EvalRuns(Protocol):
-    async def passing(
-        self, workspace_id: WorkspaceId, *, before: PromptRef | None, after: PromptRef, since: datetime
-    ) -> str | None:
-        """Id of an eval run since a moment that `after` passed against exactly `before`; None when there is none."""
-        ...
-
-
 # --- runs -----------------------------------------------------------------------------------------------------------
 
 

@@ -38,6 +38,9 @@ from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.modes.workflow_file import load_workflows
 from core.ports import Done, ModelCall, ModelEvent, Poster, PostRef, Started, TextDelta
+from core.prompts.eval_file import load_eval_sets
+from core.prompts.eval_library import EvalLibrary
+from core.prompts.eval_set import EvalSet
 from core.prompts.registry import PromptLibrary, load_library
 from core.store.database import Store
 from core.store.migrations import migrate
@@ -314,6 +317,11 @@ def _shipped() -> PromptLibrary:
 
 
 @cache
+def _eval_sets() -> Mapping[str, EvalSet]:
+    return load_eval_sets(_shipped())
+
+
+@cache
 def _workflows() -> Mapping[str, Workflow]:
     return load_workflows()
 
@@ -361,6 +369,7 @@ async def _open(
     posters: Mapping[str, Poster] = MappingProxyType({}),
     patient: bool = True,
     lease_ttl_s: float = 15.0,
+    eval_library: EvalLibrary | None = None,
 ) -> AsyncGenerator[World]:
     store, clock, doors, poster = (
         Store(database_url),
@@ -371,7 +380,7 @@ async def _open(
     scripted = model or ScriptedModel()
     policies: dict[str, Policy] = {}
     prompts, models = Prompts(store, await asyncio.to_thread(_shipped), clock), catalogue()
-    workflows = await asyncio.to_thread(_workflows)
+    workflows, evals = await asyncio.to_thread(_workflows), eval_library or EvalLibrary(_eval_sets)
 
     def policy(workspace: str) -> Policy:
         return policies.get(workspace) or Policy()
@@ -386,6 +395,7 @@ async def _open(
         models=models,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         posters={PLATFORM: poster, **posters},
         policy=policy_of,
         clock=clock,
@@ -396,7 +406,11 @@ async def _open(
         await carry_out(bench, run)
 
     engine = Engine(
-        EngineSettings(url=engine_url, lease_ttl_s=lease_ttl_s, drain_s=5.0 if patient else 0.0),
+        EngineSettings(
+            url=engine_url,
+            lease_ttl_s=lease_ttl_s,
+            drain_s=5.0 if patient else 0.0,
+        ),
         body,
         metrics=metrics,
     )
@@ -406,6 +420,7 @@ async def _open(
         models=models,
         prompts=prompts,
         workflows=workflows,
+        evals=evals,
         policy=policy,
         access={PLATFORM: doors},
         files=FileReader(),

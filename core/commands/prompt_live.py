@@ -1,10 +1,12 @@
 """What is live: versions are looked at, made live, rolled back and archived, and files read again (spec §10)."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
+from core.commands.eval import start_eval
+from core.commands.eval_standing import judged_for
 from core.commands.prompt_standing import (
     Standing,
     access_prompts,
@@ -14,7 +16,8 @@ from core.commands.prompt_standing import (
 )
 from core.commands.prompt_tell import do_tell_rollback
 from core.commands.services import Services, enqueue
-from core.domain.errors import Refusal
+from core.domain.errors import Refusal, UpstreamFailure
+from core.domain.eval_run import USUAL_REPEATS, EvalRequest
 from core.domain.policy import Action, Actor, Subject, authorise, authorise_promotion
 from core.domain.prompt import (
     ProcessStatus,
@@ -36,8 +39,9 @@ from core.store.prompt_pointer import do_move_pointer, do_propose
 from core.store.prompt_process import do_next_generation, generation, processes
 from core.store.workspace import people
 
+log = logging.getLogger(__name__)
+
 ANY_MODEL = "any"
-EVAL_RUN_COUNTS_FOR = timedelta(days=7)
 MOVES = (PromptEventKind.PROMOTE, PromptEventKind.ROLLBACK, PromptEventKind.ARCHIVE)
 
 
@@ -181,7 +185,7 @@ class Passed:
     """How a version got through the gate."""
 
     run_id: str | None = None
-    """The eval run that let it through; None for a prompt without an eval set, and for an override."""
+    """The evaluation that let it through, or that was overridden; None where there is none."""
     records: tuple[PromptEventKind, ...] = ()
     """What is put on record of it."""
 
@@ -189,26 +193,21 @@ class Passed:
 async def _gate(
     services: Services, actor: Actor, before: StoredPrompt | None, after: StoredPrompt, *, override: bool
 ) -> Passed:
-    """A prompt with an eval set needs a passing run of exactly these texts, or an override (spec §10).
-
-    A run counts for a week. Raises Refusal.
-    """
-    eval_set = after.parsed().eval_set
+    """A prompt with an eval set needs an evaluation of exactly these texts that leaves the gate open, or an override
+    (spec §10). Raises Refusal, with every reason."""
+    eval_set = (await asyncio.to_thread(after.parsed)).eval_set
     if not eval_set:
         return Passed()
-    run_id = None
-    if services.evals is not None:
-        run_id = await services.evals.passing(
-            actor.workspace_id,
-            before=before.ref if before else None,
-            after=after.ref,
-            since=services.clock.now() - EVAL_RUN_COUNTS_FOR,
-        )
-    if run_id is not None:
-        return Passed(run_id=run_id)
-    if not override:
+    judged = await judged_for(services, actor, actor.workspace_id, before.ref, after.ref) if before else None
+    if judged is not None and not judged.closed:
+        return Passed(run_id=judged.run.id)
+    if override:
+        run_id = judged.run.id if judged else None
+        return Passed(run_id=run_id, records=(PromptEventKind.EVAL_OVERRIDE,))
+    if judged is None:
         raise Refusal("prompt_needs_eval", version=after.version, eval_set=eval_set)
-    return Passed(records=(PromptEventKind.EVAL_OVERRIDE,))
+    reasons = "\n".join(phrase(actor.locale, reason) for reason in judged.closed)
+    raise Refusal("prompt_gate_shut", version=after.version, reasons=reasons)
 
 
 async def _do_move(
@@ -293,7 +292,21 @@ async def roll_back(
             run = await do_tell_rollback(session, services, actor, _moved(request.name, settled), reason)
     if run is not None:
         await enqueue(services, run)
+    await _evaluate_after(services, actor, before, request, event_key=f"{event_key}/eval")
     return _moved(request.name, settled)
+
+
+async def _evaluate_after(
+    services: Services, actor: Actor, left: StoredPrompt, request: RollBackRequest, *, event_key: str
+) -> None:
+    """Try what is live again against what was left, where there is an eval set. A rollback stands without it."""
+    wanted = EvalRequest(
+        prompt=request.name, baseline_id=left.id, candidate_id=request.version_id, repeats=USUAL_REPEATS
+    )
+    try:
+        await start_eval(services, actor, wanted, event_key=event_key)
+    except (Refusal, UpstreamFailure) as trouble:
+        log.info("no evaluation was begun after a rollback of %s: %s", request.name, trouble)
 
 
 async def archive(

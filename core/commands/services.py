@@ -15,7 +15,8 @@ from core.engine.engine import Engine
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue
 from core.modes import PROMPTS, redrawing
-from core.ports import ChannelAccess, Clock, EvalRuns
+from core.ports import ChannelAccess, Clock
+from core.prompts.eval_library import EvalLibrary
 from core.store.database import Session, Store
 from core.store.message import find_message, position_in
 from core.store.prompt_library import Prompts
@@ -40,8 +41,7 @@ class Services:
     """Who can see which channel, by platform."""
     files: FileReader
     clock: Clock
-    evals: EvalRuns | None = None
-    """Eval runs on record; None where none can be made, so that a prompt with an eval set needs an override."""
+    evals: EvalLibrary
     feedback: Callable[[Thumb | None], None]
     """Counts what people say of answers; None for what they take back."""
 

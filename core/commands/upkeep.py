@@ -4,12 +4,15 @@ import logging
 from datetime import datetime, timedelta
 
 from core.commands.adoption import do_expire
+from core.commands.eval import enqueue_eval
 from core.commands.services import Services, enqueue
+from core.domain.eval_run import EvalStatus
 from core.domain.ids import WorkspaceId
 from core.domain.view import Phrase
 from core.engine.engine import RunState
 from core.store.adoption import run_out
 from core.store.erasure import do_blank_old_receipts
+from core.store.evaluation import do_mark_eval, open_evals
 from core.store.run import do_mark, left_behind
 from core.store.workspace import all_workspaces
 
@@ -41,6 +44,29 @@ async def pick_up_left_behind(services: Services) -> None:
                     run.workspace_id,
                     run.id,
                     "failed",
+                    now=services.clock.now(),
+                    failure=Phrase(key="run_failure.unexpected"),
+                )
+
+
+async def pick_up_evals(services: Services) -> None:
+    """The same for evaluations."""
+    before = services.clock.now() - timedelta(seconds=LEFT_BEHIND_AFTER_S)
+    async with services.store.reading() as session:
+        found = await open_evals(session, before, BATCH)
+    for eval_id, workspace_id in found:
+        state = await services.engine.state(eval_id)
+        if state is None:
+            log.info("enqueueing an evaluation that was left behind", extra={"run_id": eval_id})
+            await enqueue_eval(services, workspace_id, eval_id)
+        elif state in (RunState.FINISHED, RunState.FAILED):
+            log.warning("an evaluation had ended without its row", extra={"run_id": eval_id})
+            async with services.store.writing() as session:
+                await do_mark_eval(
+                    session,
+                    workspace_id,
+                    eval_id,
+                    EvalStatus.FAILED,
                     now=services.clock.now(),
                     failure=Phrase(key="run_failure.unexpected"),
                 )

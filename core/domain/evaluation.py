@@ -134,6 +134,21 @@ class Conditions:
         }
         return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
+    def to_json(self) -> Json:
+        return {
+            "set_name": self.set_name,
+            "set_sha256": self.set_sha256,
+            "repeats": self.repeats,
+            "checks_version": self.checks_version,
+            "params": dict(self.params),
+            "models": list(self.models),
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Conditions":
+        """What `to_json` wrote."""
+        return cls(**{**raw, "models": tuple(raw["models"])})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantine:

@@ -37,6 +37,8 @@ class Action(StrEnum):
     READ_PROMPT = "read_prompt"
     EDIT_PROMPT = "edit_prompt"
     VERIFY_PROMPT = "verify_prompt"
+    EVALUATE_PROMPT = "evaluate_prompt"
+    """Also to stop an evaluation."""
     PROMOTE_PROMPT = "promote_prompt"
     """Also to roll back, to archive and to reload."""
     EXPORT = "export"
@@ -120,7 +122,13 @@ def authorise(actor: Actor, action: Action, subject: Subject, policy: Policy) ->
 
 
 _PROMPT_ACTIONS = frozenset(
-    {Action.READ_PROMPT, Action.EDIT_PROMPT, Action.VERIFY_PROMPT, Action.PROMOTE_PROMPT}
+    {
+        Action.READ_PROMPT,
+        Action.EDIT_PROMPT,
+        Action.VERIFY_PROMPT,
+        Action.EVALUATE_PROMPT,
+        Action.PROMOTE_PROMPT,
+    }
 )
 
 
@@ -135,12 +143,20 @@ def _authorise_prompt(actor: Actor, action: Action, subject: Subject, policy: Po
             raise Refusal("prompt_verify_not_allowed")
         case Action.VERIFY_PROMPT if subject.author_id == actor.person_id:
             raise Refusal("prompt_own_version")
+        case Action.EVALUATE_PROMPT if not _may_evaluate(actor, policy):
+            raise Refusal("prompt_eval_not_allowed")
         case Action.PROMOTE_PROMPT if not _may_promote(actor, policy):
             raise Refusal("prompt_promote_not_allowed")
 
 
 def _named(actor: Actor, people: tuple[str, ...] | None) -> bool:
     return people is None or actor.external_id in people
+
+
+def _may_evaluate(actor: Actor, policy: Policy) -> bool:
+    """Whoever has a part in changing prompts."""
+    named = _named(actor, policy.prompt_editors) or _named(actor, policy.prompt_verifiers)
+    return named or _may_promote(actor, policy)
 
 
 def _may_promote(actor: Actor, policy: Policy) -> bool:

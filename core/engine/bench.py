@@ -12,6 +12,7 @@ from core.domain.view import DeliveryView
 from core.domain.workflow import Workflow
 from core.llm.catalogue import Catalogue
 from core.ports import Clock, ModelGateway, Poster
+from core.prompts.eval_library import EvalLibrary
 from core.store.database import Store
 from core.store.prompt_library import Prompts
 
@@ -30,6 +31,7 @@ class Bench:
     models: Catalogue
     prompts: Prompts
     workflows: Mapping[str, Workflow]
+    evals: EvalLibrary
     posters: Mapping[str, Poster]
     policy: Callable[[WorkspaceId], Awaitable[Policy]]
     clock: Clock

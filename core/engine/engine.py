@@ -247,7 +247,7 @@ class Engine:
         while True:
             await self._claim_now.wait()
             self._claim_now.clear()
-            await self._attempt(self._database.call(self._host.claim_lanes))
+            await self._attempt(self._database.call(self._host.claim))
 
     async def _watch_stops(self) -> None:
         while True:

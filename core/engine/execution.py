@@ -8,6 +8,7 @@ from core.domain.thread import Thread
 from core.domain.view import Phrase
 from core.engine.bench import Bench, patiently
 from core.engine.carrying import CarryingContext
+from core.engine.evaluating import EVALUATION, evaluate
 from core.engine.run import DurableRun
 from core.modes import RUNS
 from core.store.run import Run, find_run
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 
 async def carry_out(bench: Bench, durable: DurableRun) -> None:
     """The body of every run: find out what it is, and let its mode do it."""
+    if EVALUATION in durable.args:
+        await evaluate(bench, durable)
+        return
     workspace_id = WorkspaceId(str(durable.args["workspace_id"]))
 
     async def read() -> tuple[Run, Thread]:

@@ -2,8 +2,8 @@
 
 What is used beyond the documented API, each checked by a test of this room:
 1. `DBOS._recover_pending_workflows` and `_sys_db.reenqueue_for_recovery`: put runs back into their queue;
-2. `_sys_db.start_queued_partitioned_workflows` and `_core.execute_dequeued_workflow`: claim now instead of at the
-   next poll;
+2. `_sys_db.start_queued_partitioned_workflows`, `_sys_db.start_queued_workflows` and
+   `_core.execute_dequeued_workflow`: claim now instead of at the next poll;
 3. `_background_event_loop.set_main_loop`: launch in a thread, yet run workflows on our loop;
 4. `background_thread_stop_events`: close the intake while runs still finish.
 """
@@ -65,6 +65,8 @@ class Host:
         self._holder = holder
         self._dbos: DBOS | None = None
         self._lanes: Queue | None = None
+        self._batch: Queue | None = None
+        self._batch_grew = False
         self._workflow: Callable[[JsonObject, float], Coroutine[Any, Any, None]] | None = None
 
     async def launch(self, body: Body) -> None:
@@ -86,7 +88,7 @@ class Host:
             polling_interval_sec=self._settings.poll_s,
             on_conflict="always_update",
         )
-        await DBOS.register_queue_async(
+        self._batch = await DBOS.register_queue_async(
             BATCH,
             worker_concurrency=self._settings.batch_at_once,
             polling_interval_sec=BATCH_POLL_S,
@@ -112,9 +114,17 @@ class Host:
 
         # In a context of its own: enqueued from inside a run it would otherwise become a child and take a step number.
         await asyncio.create_task(put(), context=contextvars.Context())
+        self._batch_grew = self._batch_grew or lane is None
 
-    def claim_lanes(self) -> None:
-        """Begin what is waiting in free lanes. Blocks; not to be called on the event loop."""
+    def claim(self) -> None:
+        """Begin what is waiting in free lanes, and batch runs enqueued since; the next poll finds the other ones.
+
+        Blocks; not to be called on the event loop.
+        """
+        self._claim_lanes()
+        self._claim_batch()
+
+    def _claim_lanes(self) -> None:
         dbos, lanes = self._dbos, self._lanes
         if dbos is None or lanes is None:
             return
@@ -124,6 +134,23 @@ class Host:
         token = uuid4().hex
         claimed = dbos._sys_db.start_queued_partitioned_workflows(
             lanes, GlobalParams.executor_id, GlobalParams.app_version, room, owner_xid=token
+        )
+        for status in dbos._sys_db.get_workflow_statuses(claimed):
+            execute_dequeued_workflow(dbos, status, token)
+
+    def _claim_batch(self) -> None:
+        dbos, batch = self._dbos, self._batch
+        if dbos is None or batch is None or not self._batch_grew:
+            return
+        self._batch_grew = False
+        token = uuid4().hex
+        claimed, _ = dbos._sys_db.start_queued_workflows(
+            batch,
+            GlobalParams.executor_id,
+            GlobalParams.app_version,
+            None,
+            dbos._active_workflows_set.count_for_queue(BATCH),
+            owner_xid=token,
         )
         for status in dbos._sys_db.get_workflow_statuses(claimed):
             execute_dequeued_workflow(dbos, status, token)
@@ -166,7 +193,7 @@ class Host:
         await self._database.call(_join_threads, "dbos-executor-")
         # DBOS made its own pool the loop's default, which is closed by now.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
-        self._dbos = self._lanes = self._workflow = None
+        self._dbos = self._lanes = self._batch = self._workflow = None
 
     def _config(self) -> DBOSConfig:
         return {

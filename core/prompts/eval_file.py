@@ -43,6 +43,7 @@ EVALS_FOLDER = Path(__file__).parent / "evals"
 SET_FILE = "set.yaml"
 CASES = "cases/"
 MOST_SET_CASES = 200
+MOST_HUMAN_CHARS = 500
 
 _SET_KEYS = ("id", "version", "prompts")
 _CASE_KEYS = ("id", "kind", "origin", "source", "inputs", "checks", "human", "tags", "prompt")
@@ -205,6 +206,9 @@ class _Reading:
         self, case: EvalCase, node: Node, checks: Sequence[tuple[Check, int]], *, known: bool
     ) -> None:
         for reason in eval_check_file.contradictions(case.checks):
+            self.problem(f"case {case.id}: {reason}", node.line)
+        if any(len(condition) > MOST_HUMAN_CHARS for condition in case.human):
+            reason = f"a condition for a person may have {MOST_HUMAN_CHARS} characters"
             self.problem(f"case {case.id}: {reason}", node.line)
         if case.is_hard and not case.checks:
             self.problem(f"case {case.id}: {HARD} needs a check", node.line)

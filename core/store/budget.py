@@ -13,24 +13,27 @@ from sqlalchemy.orm import InstrumentedAttribute
 from core.domain.errors import Refusal
 from core.domain.ids import PersonId, RunId, WorkspaceId
 from core.domain.policy import Policy
-from core.store.tables import ReceiptRow, ReservationRow, WorkspaceRow
+from core.store.tables import EvalResultRow, EvalRunRow, ReceiptRow, ReservationRow, WorkspaceRow
 
 
 async def check_budget(
     session: AsyncSession,
     workspace_id: WorkspaceId,
-    person_id: PersonId,
+    person_id: PersonId | None,
     policy: Policy,
     *,
     expected_usd: float,
     now: datetime,
 ) -> None:
-    """Return when so much more may be spent this month; raise Refusal with the numbers otherwise."""
+    """Return when so much more may be spent this month; raise Refusal with the numbers otherwise.
+
+    Without a person, for the operator's own commands, only the workspace's budget counts.
+    """
     for code, budget, person in (
         ("budget_person", policy.budget_person_usd_month, person_id),
         ("budget_workspace", policy.budget_workspace_usd_month, None),
     ):
-        if budget is None:
+        if budget is None or (code == "budget_person" and person_id is None):
             continue
         used = await _used_usd(session, workspace_id, now, person_id=person)
         if used + expected_usd > budget:
@@ -54,9 +57,7 @@ async def do_reserve(
 
     A call that is made again after a crash takes over what its earlier try had reserved.
     """
-    await session.execute(
-        select(WorkspaceRow.id).where(WorkspaceRow.id == workspace_id).with_for_update(key_share=True)
-    )
+    await do_lock_budget(session, workspace_id)
     await do_release(session, workspace_id, run_id, step=step)
     await check_budget(session, workspace_id, person_id, policy, expected_usd=expected_usd, now=now)
     session.add(
@@ -70,6 +71,13 @@ async def do_reserve(
         )
     )
     await session.flush()
+
+
+async def do_lock_budget(session: AsyncSession, workspace_id: WorkspaceId) -> None:
+    """Have everybody else who would reserve money of the workspace wait until this transaction ends."""
+    await session.execute(
+        select(WorkspaceRow.id).where(WorkspaceRow.id == workspace_id).with_for_update(key_share=True)
+    )
 
 
 async def do_release(
@@ -87,18 +95,29 @@ async def do_release(
 async def _used_usd(
     session: AsyncSession, workspace_id: WorkspaceId, now: datetime, *, person_id: PersonId | None
 ) -> float:
-    """Known cost of this month's calls and what is reserved, of a workspace or of what one person asked for.
+    """Known cost of this month's calls, those of evaluations too, and what is reserved: of a workspace, or of what
+    one person asked for.
 
     One statement, so that a call which is settled meanwhile counts once.
     """
     month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     spent = and_(ReceiptRow.workspace_id == workspace_id, ReceiptRow.created_at >= month)
     held = ReservationRow.workspace_id == workspace_id
+    evaluated = and_(EvalResultRow.workspace_id == workspace_id, EvalResultRow.created_at >= month)
+    evaluating = EvalRunRow.workspace_id == workspace_id
     if person_id is not None:
         spent = and_(spent, ReceiptRow.person_id == person_id)
         held = and_(held, ReservationRow.person_id == person_id)
-    both = _sum(ReceiptRow.cost_usd, spent) + _sum(ReservationRow.usd, held)
-    return float(await session.scalar(select(both)) or 0.0)
+        theirs = select(EvalRunRow.id).where(EvalRunRow.started_by == person_id)
+        evaluated = and_(evaluated, EvalResultRow.run_id.in_(theirs))
+        evaluating = and_(evaluating, EvalRunRow.started_by == person_id)
+    whole = (
+        _sum(ReceiptRow.cost_usd, spent)
+        + _sum(ReservationRow.usd, held)
+        + _sum(EvalResultRow.cost_usd, evaluated)
+        + _sum(EvalRunRow.held_usd, evaluating)
+    )
+    return float(await session.scalar(select(whole)) or 0.0)
 
 
 def _sum(

@@ -17,6 +17,7 @@ from core.store.tables import (
     AttachmentRow,
     FeedbackRow,
     FileRow,
+    HumanVerdictRow,
     MessageRow,
     NoticeRow,
     PersonRow,
@@ -76,6 +77,12 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
     await session.execute(
         update(FeedbackRow)
         .where(FeedbackRow.workspace_id == workspace_id, FeedbackRow.person_id == person_id)
+        .values(comment="")
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(HumanVerdictRow)
+        .where(HumanVerdictRow.workspace_id == workspace_id, HumanVerdictRow.person_id == person_id)
         .values(comment="")
         .execution_options(**IN_BULK)
     )

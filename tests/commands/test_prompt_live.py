@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,6 @@ from core.domain.prompt import (
     PromptState,
     PromptText,
 )
-from core.domain.receipt import PromptRef
 from core.domain.view import AnswerState, NoticeView
 from core.store.database import Store
 from core.store.prompt_library import Prompts
@@ -275,56 +273,6 @@ async def test_a_prompt_with_an_eval_set_goes_live_by_a_run_or_past_it_on_record
     assert view.overridden == "tried by hand for a week"
     kinds = [event.kind for event in await prompt_history(world.services, aki, CHAT)]
     assert kinds.count(PromptEventKind.EVAL_OVERRIDE) == 1
-
-
-class Runs:
-    """Eval runs on record: one, of exactly these texts at a moment."""
-
-    def __init__(self, before: PromptRef, after: PromptRef, at: datetime) -> None:
-        self.found = (before, after)
-        self.at = at
-
-    async def passing(
-        self, workspace_id: WorkspaceId, *, before: PromptRef | None, after: PromptRef, since: datetime
-    ) -> str | None:
-        return "run-1" if self.found == (before, after) and self.at >= since else None
-
-
-async def test_an_eval_run_of_exactly_these_texts_lets_a_version_through_for_a_week(world: World) -> None:
-    aki = await world.person()
-    seen = await page(world, aki)
-    assert seen.shown
-    metadata = "\n".join(
-        line for line in seen.files["prompt.yaml"].splitlines() if not line.startswith("eval_set")
-    )
-    text = replace(
-        await edited(world, aki, RULE),
-        files={
-            "system.md": seen.files["system.md"] + RULE,
-            "prompt.yaml": f"{metadata}\neval_set: chat-v1\n",
-        },
-    )
-    saved = await save(world, aki, text)
-    (view,) = [v for v in (await page(world, aki)).versions if v.version_id == saved.version_id]
-    before = PromptRef(name=CHAT, version="1.0.0", sha256=seen.shown.sha256)
-    after = PromptRef(name=CHAT, version=view.version, sha256=view.sha256)
-    request = PromoteRequest(name=CHAT, version_id=saved.version_id, rev=0, reason="passed its eval set")
-
-    async def attempt(runs: Runs, key: str) -> PromptMoved:
-        return await promote(replace(world.services, evals=runs), aki, request, event_key=key)
-
-    now = world.clock.now()
-    old = Runs(before, after, now - timedelta(days=8))
-    other = Runs(before, replace(after, sha256="f" * 64), now)
-    await refused(attempt(old, "1"), "prompt_needs_eval")
-    await refused(attempt(other, "2"), "prompt_needs_eval")
-    await attempt(Runs(before, after, now - timedelta(days=6)), "3")
-    (record,) = [
-        event
-        for event in await prompt_history(world.services, aki, CHAT)
-        if event.kind is PromptEventKind.PROMOTE
-    ]
-    assert record.eval_run_id == "run-1"
 
 
 async def test_a_model_that_floats_is_no_target_of_what_is_live(world: World) -> None:

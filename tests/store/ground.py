@@ -9,14 +9,18 @@ from typing import Any
 from sqlalchemy import event, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from core.domain.eval_run import Side
+from core.domain.evaluation import Conditions, Sample
 from core.domain.ids import ConversationId, MessageId, PersonId, ReceiptId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Actor
 from core.domain.prompt import PromptSource
-from core.domain.receipt import AiInput, Finish, InputPart, Origin, Receipt, Role, Usage
+from core.domain.receipt import AiInput, Finish, InputPart, Origin, PromptRef, Receipt, Role, Usage
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
 from core.prompts.parse import parse_prompt
 from core.store.database import Store
+from core.store.evaluation import EvalResult, EvalRun
+from core.store.evaluation import Place as EvalPlace
 from core.store.message import do_add_message, do_append, do_place_answer, entries_between, find_message
 from core.store.prompt import StoredPrompt
 from core.store.receipt import do_add_receipt
@@ -309,3 +313,37 @@ def a_prompt(ground: Ground, name: str, seq: int, *, system: str = "Secret rules
         source=PromptSource.CONSOLE,
         created_at=ground.clock.now(),
     )
+
+
+def an_eval(ground: Ground, **changes: Any) -> EvalRun:
+    """An evaluation that waits, of two versions of a team's prompt under one model."""
+    return replace(
+        EvalRun(
+            id=ground.id(),
+            workspace_id=ground.workspace_id,
+            prompt="team.secret",
+            baseline=PromptRef(name="team.secret", version="1.0.0", sha256="a" * 64),
+            candidate=PromptRef(name="team.secret", version="1.0.1", sha256="b" * 64),
+            refs=(),
+            models=dict.fromkeys(Side, "alpha"),
+            conditions=Conditions(set_name="set", set_sha256="c" * 64, repeats=1, checks_version=1),
+            cases=1,
+            author_id=ground.person_id,
+            started_by=ground.person_id,
+            started_at=ground.clock.now(),
+        ),
+        **changes,
+    )
+
+
+def a_result(ground: Ground, **changes: Any) -> EvalResult:
+    """What the first call of the baseline brought; its price is 1 USD."""
+    result = EvalResult(
+        place=EvalPlace(side=Side.BASELINE, case_id="S1", repeat=1),
+        sample=Sample(output="secret output", checks=(), cost_usd=1.0),
+        model="alpha",
+        model_id="openai/alpha-2026-01-01",
+        input_sha256="d" * 64,
+        created_at=ground.clock.now(),
+    )
+    return replace(result, **changes)

@@ -15,6 +15,8 @@ from sqlalchemy.exc import IntegrityError, NoResultFound
 import core.store
 from core.domain.adoption import AdoptionStatus, ReviewDraft, ReviewTexts
 from core.domain.errors import FailureKind, Refusal
+from core.domain.eval_gate import HumanVerdict, Judgement
+from core.domain.eval_run import EvalStatus
 from core.domain.feedback import Thumb
 from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
 from core.domain.pin import Pin, PinKind
@@ -27,6 +29,7 @@ from core.store.artifact import NewVersion, do_save
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Store
+from core.store.evaluation import do_add_eval, do_add_result, do_give_verdict, do_mark_eval
 from core.store.feedback import do_give_feedback
 from core.store.handover import Handover, do_add_handover
 from core.store.high_water import do_raise_high_water
@@ -48,7 +51,7 @@ from core.store.tables import Row
 from core.store.thread import do_add_thread
 from core.store.workspace import do_add_channel, do_add_workspace
 from tests.product import SteppingClock
-from tests.store.ground import Ground, a_branch, a_line, a_prompt, prepare
+from tests.store.ground import Ground, a_branch, a_line, a_prompt, a_result, an_eval, prepare
 
 Function = Callable[..., Awaitable[Any]]
 
@@ -67,6 +70,7 @@ WITHOUT_WORKSPACE = {
     "artifact.do_add_version",
     "artifact.next_number",
     "carried.load_carried",
+    "evaluation.do_add_eval",
     "handover.do_add_handover",
     "message.entries_between",
     "message.entry_at",
@@ -91,6 +95,7 @@ WITHOUT_WORKSPACE = {
     "workspace.find_workspace",
     # For schedules, the operator's own commands, and what belongs to an installation.
     "adoption.run_out",
+    "evaluation.open_evals",
     "high_water.command_hash",
     "high_water.do_note_command_hash",
     "installation.all_installations",
@@ -190,6 +195,7 @@ async def victim(store: Store) -> Victim:
         row = await find_message(session, workspace_id, spare.id)
     carried = await carry(store, ground)
     prompted = await keep_prompt(store, ground)
+    evaluated = await keep_eval(store, ground)
     later = clock.now() + timedelta(days=1)
     return Victim(
         ground,
@@ -277,7 +283,8 @@ async def victim(store: Store) -> Victim:
             "workspace.find_person.external_id": "U1",
         }
         | carried
-        | prompted,
+        | prompted
+        | evaluated,
     )
 
 
@@ -323,6 +330,39 @@ async def keep_prompt(store: Store, ground: Ground) -> dict[str, Any]:
         "prompt.prompt_events.name": prompt.name,
         "prompt_pointer.do_move_pointer.name": prompt.name,
         "prompt_pointer.do_move_pointer.version_id": prompt.id,
+    }
+
+
+async def keep_eval(store: Store, ground: Ground) -> dict[str, Any]:
+    """A finished evaluation of the victim with a result and a verdict, one under way, and their ids."""
+    workspace_id, now = ground.workspace_id, ground.clock.now()
+    run, done = an_eval(ground), an_eval(ground)
+    result = a_result(ground)
+    verdict = HumanVerdict(
+        case_id="S1",
+        criterion="",
+        output_sha256="f" * 64,
+        judgement=Judgement.FAIL,
+        person=ground.person_id,
+        comment="secret comment",
+    )
+    async with store.writing() as session:
+        for one in (run, done):
+            await do_add_eval(session, one)
+        await do_add_result(session, workspace_id, run.id, result)
+        await do_give_verdict(session, workspace_id, run.prompt, run.id, verdict, now)
+        await do_mark_eval(session, workspace_id, done.id, EvalStatus.DONE, now=now)
+    return {
+        "after": run.candidate,
+        "eval_id": run.id,
+        "eval_ids": [run.id],
+        "prompt": run.prompt,
+        "verdict": replace(verdict, comment="forged"),
+        "evaluation.newest_eval.before": run.baseline,
+        "evaluation.do_mark_eval.status": EvalStatus.FAILED,
+        "evaluation.do_hold.policy": Policy(),
+        "evaluation.do_hold.now": now,
+        "evaluation.do_add_result.result": replace(result, place=replace(result.place, repeat=2)),
     }
 
 

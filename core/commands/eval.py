@@ -1,0 +1,367 @@
+"""Evaluations: what one would cost, starting and stopping, results, and what people say of outputs (spec §10)."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.ai_input.estimate import OUTPUT_GUESS_TOKENS
+from core.ai_input.eval_case import render_case
+from core.commands.eval_standing import (
+    Judged,
+    access_evals,
+    item_of,
+    judge,
+    models_of,
+    own_counts,
+    question_in,
+)
+from core.commands.prompt_standing import Standing, standing_of
+from core.commands.services import Services, choose_model
+from core.domain.errors import ConfigurationError, Refusal, StoreUnavailable
+from core.domain.eval_gate import HumanVerdict, Judgement
+from core.domain.eval_run import (
+    MAX_COMMENT_CHARS,
+    MOST_REPEATS,
+    EvalEstimate,
+    EvalItem,
+    EvalPage,
+    EvalQuestion,
+    EvalRequest,
+    Side,
+    VerdictRequest,
+)
+from core.domain.evaluation import CONFIRM_REPEATS
+from core.domain.ids import PersonId, WorkspaceId
+from core.domain.policy import Action, Actor, Policy, Subject, authorise
+from core.domain.receipt import PromptRef
+from core.engine.evaluating import EVALUATION, conditions_of, seat_of
+from core.prompts.eval_masking import Masker
+from core.prompts.eval_set import EvalSet, OriginType, warnings
+from core.prompts.masking import Personal
+from core.store.budget import check_budget
+from core.store.claim import claim, find_settled, settle
+from core.store.evaluation import (
+    EvalRun,
+    do_add_eval,
+    do_give_verdict,
+    evals_of,
+    find_eval,
+    progress_of,
+)
+from core.store.prompt import StoredPrompt
+from core.store.workspace import people
+
+log = logging.getLogger(__name__)
+
+MOST_LISTED = 50
+
+
+# --- before anything leaves -----------------------------------------------------------------------------------------
+
+
+async def estimate_eval(services: Services, actor: Actor, request: EvalRequest) -> EvalEstimate:
+    """What an evaluation would do and cost, and where its cases would go. Nothing is stored. Raises Refusal."""
+    access_evals(services, actor, Action.EVALUATE_PROMPT)
+    policy = services.policy(actor.workspace)
+    plan = await plan_eval(services, actor.workspace_id, policy, request)
+    return await _estimate(services, actor.workspace_id, plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An evaluation that could begin."""
+
+    request: EvalRequest
+    baseline: StoredPrompt
+    candidate: StoredPrompt
+    eval_set: EvalSet
+    aliases: Mapping[Side, str]
+    refs: tuple[PromptRef, ...]
+
+
+async def plan_eval(
+    services: Services, workspace_id: WorkspaceId, policy: Policy, request: EvalRequest
+) -> Plan:
+    """What a request comes to in a workspace. Raises Refusal."""
+    if not 1 <= request.repeats <= MOST_REPEATS:
+        raise Refusal("eval_repeats", repeats=request.repeats, most=MOST_REPEATS)
+    async with services.store.reading() as session:
+        standing = await standing_of(session, services.prompts, workspace_id, request.prompt)
+    candidate = standing.version(request.candidate_id)
+    baseline = _baseline(standing, request)
+    eval_set = await _eval_set(services, candidate, baseline)
+    model = choose_model(services, policy, request.model or None)
+    other = choose_model(services, policy, request.candidate_model or model)
+    if model != other and baseline.sha256 != candidate.sha256:
+        raise Refusal("eval_two_changes")
+    names = [name for name in services.prompts.shipped.versions if name != request.prompt]
+    async with services.store.writing() as session:
+        await services.prompts.ensure_stored(session)
+        refs = await services.prompts.refs(session, workspace_id, names)
+    return Plan(
+        request=request,
+        baseline=baseline,
+        candidate=candidate,
+        eval_set=eval_set,
+        aliases={Side.BASELINE: model, Side.CANDIDATE: other},
+        refs=refs,
+    )
+
+
+def _baseline(standing: Standing, request: EvalRequest) -> StoredPrompt:
+    if request.baseline_id is not None:
+        return standing.version(request.baseline_id)
+    if standing.live is None:
+        raise Refusal("eval_nothing_live", name=standing.name)
+    return standing.live
+
+
+async def _eval_set(services: Services, candidate: StoredPrompt, baseline: StoredPrompt) -> EvalSet:
+    """The set that a version names. Raises Refusal without one, and without a case of the prompt."""
+    sets = await services.evals.sets()
+    name = (await asyncio.to_thread(candidate.parsed)).eval_set
+    if not name:
+        raise Refusal("eval_no_set", name=candidate.name)
+    if name not in sets:
+        raise Refusal("eval_set_unknown", eval_set=name, allowed=", ".join(sets))
+    if not sets[name].cases_of(baseline.name):
+        raise Refusal("eval_no_case", name=baseline.name, eval_set=name)
+    return sets[name]
+
+
+async def _estimate(services: Services, workspace_id: WorkspaceId, plan: Plan) -> EvalEstimate:
+    async with services.store.reading() as session:
+        names = [person.name for person in await people(session, workspace_id)]
+    masker = Masker.of(workspace_id, names)
+    cases = plan.eval_set.cases_of(plan.request.prompt)
+    libraries = {
+        Side.BASELINE: await services.prompts.resolve(workspace_id, (plan.baseline.ref, *plan.refs)),
+        Side.CANDIDATE: await services.prompts.resolve(workspace_id, (plan.candidate.ref, *plan.refs)),
+    }
+    seat = seat_of(services.models, list(plan.aliases.values()))
+
+    def weigh() -> tuple[dict[Side, int], Counter[Personal]]:
+        """Tokens of one run of all cases on either side; a case that cannot be sent has none."""
+        tokens, masked = dict.fromkeys(Side, 0), Counter[Personal]()
+        for case in cases:
+            sent, found = masker.case(case)
+            masked.update(found)
+            for side in Side:
+                try:
+                    tokens[side] += render_case(sent, libraries[side], seat).estimate_tokens
+                except (Refusal, ConfigurationError):
+                    log.info("a case cannot be sent; its evaluation will say why: %s", case.id)
+        return tokens, masked
+
+    tokens, masked = await asyncio.to_thread(weigh)
+    repeats, count = plan.request.repeats, len(cases)
+    costs = [
+        services.models.models[plan.aliases[side]].cost_usd(
+            tokens[side] * repeats, OUTPUT_GUESS_TOKENS * count * repeats
+        )
+        for side in Side
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return EvalEstimate(
+        eval_set=plan.eval_set.id,
+        cases=count,
+        calls=count * repeats * len(Side),
+        most_calls=count * (repeats + CONFIRM_REPEATS) * len(Side),
+        input_tokens=sum(tokens.values()) * repeats,
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        models=await models_of(services, dict.fromkeys(plan.aliases.values())),
+        from_logs=sum(case.origin.type is OriginType.MASKED_LOG for case in cases),
+        masked={f"personal.{kind}": number for kind, number in masked.items()},
+        warnings=warnings(plan.eval_set),
+    )
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+async def start_eval(services: Services, actor: Actor, request: EvalRequest, *, event_key: str) -> str:
+    """Begin an evaluation; its id. Raises Refusal, and then nothing is begun."""
+    access_evals(services, actor, Action.EVALUATE_PROMPT)
+    async with services.store.reading() as session:
+        settled = await find_settled(session, actor.workspace_id, event_key)
+    if settled is not None:
+        return str(settled["run_id"])
+    policy = services.policy(actor.workspace)
+    plan = await plan_eval(services, actor.workspace_id, policy, request)
+    return await begin_eval(
+        services, actor.workspace_id, plan, policy, by=actor.person_id, event_key=event_key
+    )
+
+
+async def begin_eval(
+    services: Services,
+    workspace_id: WorkspaceId,
+    plan: Plan,
+    policy: Policy,
+    *,
+    by: PersonId | None,
+    event_key: str,
+) -> str:
+    """Store an evaluation and hand it to the engine; its id. `by` is None for the operator. Raises Refusal."""
+    estimate = await _estimate(services, workspace_id, plan)
+    if estimate.needs_acknowledgement and not plan.request.acknowledged:
+        raise Refusal(
+            "eval_training",
+            count=estimate.from_logs,
+            models=", ".join(one.alias for one in estimate.models if one.trains_on_data != "no"),
+        )
+    now = services.clock.now()
+    compares_models = len(set(plan.aliases.values())) > 1
+    run = EvalRun(
+        id=services.clock.new_id(),
+        workspace_id=workspace_id,
+        prompt=plan.request.prompt,
+        baseline=plan.baseline.ref,
+        candidate=plan.candidate.ref,
+        refs=plan.refs,
+        models=plan.aliases,
+        conditions=conditions_of(plan.eval_set, services.models, plan.aliases, plan.request.repeats),
+        cases=len(plan.eval_set.cases_of(plan.request.prompt)),
+        author_id=by if compares_models else plan.candidate.author_id,
+        started_by=by,
+        started_at=now,
+    )
+    async with services.store.writing() as session:
+        await check_budget(session, workspace_id, by, policy, expected_usd=estimate.cost_usd or 0.0, now=now)
+        settled = await claim(session, workspace_id, (event_key,), services.clock)
+        if settled is not None:
+            return str(settled["run_id"])
+        await do_add_eval(session, run)
+        await settle(session, workspace_id, (event_key,), {"run_id": run.id})
+    await enqueue_eval(services, workspace_id, run.id)
+    return run.id
+
+
+async def enqueue_eval(services: Services, workspace_id: WorkspaceId, run_id: str) -> None:
+    """Hand a stored evaluation to the engine. Where that fails it is left to the sweep."""
+    try:
+        await services.engine.enqueue(
+            run_id, lane="", args={"workspace_id": workspace_id, EVALUATION: True}, batch=True
+        )
+    except StoreUnavailable:
+        log.warning(
+            "an evaluation was stored and not enqueued; the sweep picks it up", extra={"run_id": run_id}
+        )
+
+
+async def stop_eval(services: Services, actor: Actor, run_id: str) -> None:
+    """Have an evaluation end; results that are stored stay. Harmless on one that has ended. Raises Refusal."""
+    access_evals(services, actor, Action.EVALUATE_PROMPT)
+    await _find(services, actor, run_id)
+    await services.engine.request_stop(run_id)
+
+
+async def _find(services: Services, actor: Actor, run_id: str) -> EvalRun:
+    async with services.store.reading() as session:
+        run = await find_eval(session, actor.workspace_id, run_id)
+    if run is None:
+        raise Refusal("eval_not_found")
+    return run
+
+
+# --- looking --------------------------------------------------------------------------------------------------------
+
+
+async def list_evals(services: Services, actor: Actor, prompt: str | None = None) -> tuple[EvalItem, ...]:
+    """The newest evaluations of a prompt, or of all, newest first. Raises Refusal."""
+    access_evals(services, actor, Action.READ_PROMPT)
+    async with services.store.reading() as session:
+        runs = await evals_of(session, actor.workspace_id, prompt, most=MOST_LISTED)
+        progress = await progress_of(session, actor.workspace_id, [run.id for run in runs])
+    return tuple(item_of(run, *progress.get(run.id, (0, 0.0))) for run in runs)
+
+
+async def show_eval(services: Services, actor: Actor, run_id: str) -> EvalPage:
+    """One evaluation with everything that is known of it now. Raises Refusal."""
+    access_evals(services, actor, Action.READ_PROMPT)
+    judged = await judge(services, actor, await _find(services, actor, run_id))
+    calls = list(judged.results.values())
+    reported = {
+        side: tuple(
+            dict.fromkeys(
+                one.reported_model_id for one in calls if one.place.side is side and one.reported_model_id
+            )
+        )
+        for side in Side
+    }
+    return EvalPage(
+        item=item_of(judged.run, len(calls), sum(one.sample.cost_usd or 0.0 for one in calls)),
+        comparison=judged.comparison,
+        review=judged.review,
+        closed=judged.closed,
+        reported=reported,
+        can_judge=_may_judge(services, actor, judged),
+    )
+
+
+def _may_judge(services: Services, actor: Actor, judged: Judged) -> bool:
+    try:
+        _authorise_verdict(services, actor, judged)
+    except Refusal:
+        return False
+    return True
+
+
+# --- people ---------------------------------------------------------------------------------------------------------
+
+
+async def human_queue(
+    services: Services, actor: Actor, run_id: str | None = None
+) -> tuple[EvalQuestion, ...]:
+    """What waits for a person in an evaluation; without one, in the newest finished one of every prompt.
+
+    What another person said decides an output, so it is asked about once. Raises Refusal.
+    """
+    access_evals(services, actor, Action.READ_PROMPT)
+    if run_id is not None:
+        runs = [await _find(services, actor, run_id)]
+    else:
+        async with services.store.reading() as session:
+            listed = await evals_of(session, actor.workspace_id, None, most=MOST_LISTED)
+        finished = [run for run in listed if run.finished_at is not None]
+        runs = list({run.prompt: run for run in reversed(finished)}.values())
+    found: list[EvalQuestion] = []
+    for run in runs:
+        judged = await judge(services, actor, run)
+        found += judged.waiting(actor)
+    return tuple(found)
+
+
+async def give_verdict(services: Services, actor: Actor, request: VerdictRequest, *, event_key: str) -> None:
+    """Keep what a person says of one output, in the place of what they said before. Raises Refusal."""
+    access_evals(services, actor, Action.READ_PROMPT)
+    judged = await judge(services, actor, await _find(services, actor, request.run_id))
+    _authorise_verdict(services, actor, judged)
+    question_in(judged, request)
+    comment = " ".join(request.comment.split())
+    if request.judgement is Judgement.FAIL and not comment:
+        raise Refusal("eval_comment_missing")
+    if len(comment) > MAX_COMMENT_CHARS:
+        raise Refusal("eval_comment_long", limit=MAX_COMMENT_CHARS)
+    verdict = HumanVerdict(
+        case_id=request.case_id,
+        criterion=request.criterion,
+        output_sha256=request.output_sha256,
+        judgement=request.judgement,
+        person=actor.person_id,
+        comment=comment,
+    )
+    async with services.store.writing() as session:
+        if await claim(session, actor.workspace_id, (event_key,), services.clock) is None:
+            await do_give_verdict(
+                session, actor.workspace_id, judged.run.prompt, judged.run.id, verdict, services.clock.now()
+            )
+
+
+def _authorise_verdict(services: Services, actor: Actor, judged: Judged) -> None:
+    """Raises Refusal for whoever may not verify, and for the author where another person has to look."""
+    policy = services.policy(actor.workspace)
+    author_id = None if own_counts(policy, alone=judged.alone) else judged.run.author_id
+    authorise(actor, Action.VERIFY_PROMPT, Subject(visible=True, author_id=author_id), policy)

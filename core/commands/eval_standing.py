@@ -1,0 +1,180 @@
+"""How an evaluation stands: its comparison, what waits for people, and what keeps the gate shut."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from core.commands.prompt_standing import Standing, standing_of
+from core.commands.services import Services
+from core.domain.errors import Refusal
+from core.domain.eval_gate import GateFacts, Question, Review, gate, questions, review
+from core.domain.eval_run import EvalItem, EvalModel, EvalQuestion, Side, VerdictRequest
+from core.domain.evaluation import Comparison, Conditions, Outcome, compare
+from core.domain.ids import WorkspaceId
+from core.domain.policy import Action, Actor, Policy, Subject, authorise
+from core.domain.receipt import PromptRef
+from core.domain.view import Phrase
+from core.engine.evaluating import case_runs, conditions_of
+from core.prompts.eval_set import EvalSet
+from core.prompts.pinned import load_pinned, pinned
+from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, newest_eval, verdicts_of
+from core.store.workspace import people
+
+
+def access_evals(services: Services, actor: Actor, action: Action) -> None:
+    """Return when the actor may do `action` to the workspace's evaluations; raise Refusal otherwise."""
+    authorise(actor, action, Subject(visible=True), services.policy(actor.workspace))
+
+
+def own_counts(policy: Policy, *, alone: bool) -> bool:
+    """Whether what the author of a change says of it counts: where four eyes are not asked for, or cannot be had."""
+    return alone or not policy.prompt_four_eyes
+
+
+async def models_of(services: Services, aliases: Iterable[str]) -> tuple[EvalModel, ...]:
+    """Models of the catalogue, those that are gone left out. What comes with the product stays what its id says."""
+    listed = await asyncio.to_thread(load_pinned)
+    found = [services.models.models[alias] for alias in aliases if alias in services.models.models]
+    return tuple(
+        EvalModel(
+            alias=model.alias,
+            id=model.id,
+            pinned=model.demo or model.local or pinned(model.id, listed),
+            trains_on_data=model.trains_on_data,
+        )
+        for model in found
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """An evaluation as one reader finds it now."""
+
+    run: EvalRun
+    results: Mapping[Place, EvalResult]
+    comparison: Comparison
+    review: Review
+    closed: tuple[Phrase, ...]
+    alone: bool
+    """The workspace has one person."""
+
+    def waiting(self, actor: Actor) -> list[EvalQuestion]:
+        """What a person still has to look at, disputed outputs first."""
+        shown = {case.runs.case_id: case.runs.shown_input for case in self.comparison.cases}
+        return [
+            EvalQuestion(
+                run_id=self.run.id,
+                prompt=self.run.prompt,
+                case_id=one.case_id,
+                criterion=one.criterion,
+                output_sha256=one.output_sha256,
+                shown_input=shown[one.case_id],
+                baseline=one.baseline,
+                candidate=one.candidate,
+                disputed=one in self.review.disputed,
+                mine=next((v.judgement for v in one.verdicts if v.person == actor.person_id), None),
+            )
+            for one in (*self.review.disputed, *self.review.open)
+        ]
+
+
+async def judge(
+    services: Services, actor: Actor, run: EvalRun, *, promoted: tuple[str, str] | None = None
+) -> Judged:
+    """An evaluation with everything that is known now.
+
+    `promoted`: content hashes of what is live and of what `actor` would make live; None asks whether this evaluation
+    would do for its own candidate.
+    """
+    async with services.store.reading() as session:
+        results = await eval_results(session, run.workspace_id, run.id)
+        verdicts = await verdicts_of(session, run.workspace_id, run.prompt)
+        alone = len(await people(session, run.workspace_id)) == 1
+        standing = await standing_of(session, services.prompts, run.workspace_id, run.prompt)
+    eval_set = (await services.evals.sets()).get(run.conditions.set_name)
+    cases = eval_set.cases_of(run.prompt) if eval_set else ()
+    now, policy = services.clock.now(), services.policy(actor.workspace)
+    comparison = compare(
+        case_runs(cases, results), baseline=run.conditions, candidate=run.conditions, today=now.date()
+    )
+    lenient = own_counts(policy, alone=alone)
+    models = await models_of(services, run.models.values())
+    reviewed = review(comparison, verdicts, author=run.author_id or "", solo=lenient)
+    facts = GateFacts(
+        set_cases=len(eval_set.cases) if eval_set else 0,
+        prompt_cases=len(cases),
+        expected_cases=run.cases,
+        model_pinned=len(models) == len(run.models) and all(model.pinned for model in models),
+        author=run.author_id or "",
+        promoter=actor.person_id,
+        solo=lenient,
+        finished_at=run.finished_at if run.status == "done" else None,
+        now=now,
+        compared=(run.baseline.sha256, run.candidate.sha256),
+        promoted=promoted or _promotable(standing, run),
+    )
+    held = replace(comparison, candidate=_conditions_now(services, eval_set, run))
+    return Judged(
+        run=run,
+        results=results,
+        comparison=comparison,
+        review=reviewed,
+        closed=gate(held, reviewed, facts),
+        alone=alone,
+    )
+
+
+def _promotable(standing: Standing, run: EvalRun) -> tuple[str, str]:
+    """What a promotion of the candidate would replace now; a switch of model keeps the text, and after the promotion
+    the question is settled."""
+    live = standing.live.sha256 if standing.live else ""
+    if live == run.candidate.sha256:
+        return run.baseline.sha256, live
+    return live, run.candidate.sha256
+
+
+def _conditions_now(services: Services, eval_set: EvalSet | None, run: EvalRun) -> Conditions:
+    """The conditions of an evaluation that began now: those of an older one no longer say enough where they differ."""
+    if eval_set is None or not set(run.models.values()) <= services.models.models.keys():
+        return replace(run.conditions, set_sha256="")
+    return conditions_of(eval_set, services.models, run.models, run.conditions.repeats)
+
+
+async def judged_for(
+    services: Services, actor: Actor, workspace_id: WorkspaceId, before: PromptRef, after: PromptRef
+) -> Judged | None:
+    """The newest finished evaluation of exactly these texts, judged for a promotion; None without one."""
+    async with services.store.reading() as session:
+        run = await newest_eval(session, workspace_id, before, after)
+    return await judge(services, actor, run, promoted=(before.sha256, after.sha256)) if run else None
+
+
+def question_in(judged: Judged, request: VerdictRequest) -> Question:
+    """The question that a verdict answers. Raises Refusal for one that this evaluation does not ask."""
+    for question in questions(judged.comparison):
+        asked = (question.case_id, question.criterion, question.output_sha256)
+        if asked == (request.case_id, request.criterion, request.output_sha256):
+            return question
+    raise Refusal("eval_question_unknown", case=request.case_id[:100])
+
+
+def item_of(run: EvalRun, done: int, cost_usd: float) -> EvalItem:
+    """A line of the list."""
+    return EvalItem(
+        run_id=run.id,
+        prompt=run.prompt,
+        baseline=run.baseline,
+        candidate=run.candidate,
+        baseline_model=run.models[Side.BASELINE],
+        candidate_model=run.models[Side.CANDIDATE],
+        eval_set=run.conditions.set_name,
+        status=run.status,
+        done=done,
+        expected=run.expected,
+        who=run.who,
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+        cost_usd=cost_usd,
+        counts={Outcome(name): count for name, count in run.counts.items()},
+        failure=run.failure,
+    )
