@@ -12,6 +12,8 @@ from aiohttp.typedefs import Handler
 from bot.console.assets import Assets
 from bot.console.carry_page import CarryPages
 from bot.console.carrying import CarryForms
+from bot.console.eval_page import EvalPages
+from bot.console.evaluating import EvalForms
 from bot.console.events import stream
 from bot.console.feed import Feed
 from bot.console.form import Forms
@@ -28,8 +30,7 @@ from bot.console.parse import (
     position_of,
     typed_again,
 )
-from bot.console.prompt_page import PromptPages
-from bot.console.prompt_route import prompt_acts, prompt_draws
+from bot.console.prompt_route import eval_acts, prompt_acts, prompt_draws
 from bot.console.prompt_zip import parts_in, zipped
 from bot.console.prompting import PromptForms
 from bot.console.render import Renderer
@@ -69,8 +70,9 @@ class Console:
         self._pages = CarryPages(services=services, renderer=renderer)
         self._forms = Forms(services=services, visits=self._visits, feed=feed, held=HeldFiles(services.clock))
         self._carry = CarryForms(services=services, feed=feed)
-        self._prompts = PromptPages(services=services, renderer=renderer)
+        self._prompts = EvalPages(services=services, renderer=renderer)
         self._prompt_forms = PromptForms(services=services)
+        self._eval_forms = EvalForms(services=services)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
@@ -81,6 +83,7 @@ class Console:
             web.post("/prompts/{name}/check", self._edge(self._check_prompt)),
             web.post("/prompts/{name}/upload", self._edge(self._upload_prompt)),
             web.get("/prompts/{name}/download", self._edge(self._download_prompt)),
+            web.get("/evals/{run}/report", self._edge(self._eval_report)),
             *self._page_routes(),
             *self._carry_routes(),
             *self._form_routes(),
@@ -225,6 +228,7 @@ class Console:
             **self._thread_forms(),
             **self._carry_forms(),
             **prompt_acts(self._prompt_forms, self._prompts),
+            **eval_acts(self._eval_forms, self._prompts),
             "/people": (
                 lambda visit, form, _: forms.add_person(form),
                 lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
@@ -425,6 +429,11 @@ class Console:
         body = await asyncio.to_thread(zipped, name, page.files)
         headers = {"Content-Disposition": attachment(f"{name} {version}", "zip")}
         return web.Response(body=body, content_type="application/zip", headers=headers)
+
+    async def _eval_report(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        name, page = await self._prompts.eval_report(visit, named(request, "run"))
+        headers = {"Content-Disposition": attachment(name, "html")}
+        return web.Response(text=page, content_type="text/html", headers=headers)
 
     async def _events(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         return await stream(request, visit, services=self._services, feed=self._feed)

@@ -4,15 +4,16 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from bot.console.eval_page import EvalPages
+from bot.console.evaluating import EvalForms
 from bot.console.outcome import Outcome
 from bot.console.parse import Form, Typed
-from bot.console.prompt_page import PromptPages
 from bot.console.prompting import PromptForms
 from bot.console.route import Act, Draw, Redraw, named
 from bot.console.visit import Visit
 
 
-def prompt_draws(pages: PromptPages) -> dict[str, Draw]:
+def prompt_draws(pages: EvalPages) -> dict[str, Draw]:
     """The pages by address."""
 
     def of(draw: Callable[[Visit, str], Awaitable[str]]) -> Draw:
@@ -47,11 +48,16 @@ def prompt_draws(pages: PromptPages) -> dict[str, Draw]:
             visit, named(request, "name"), request.query.get("version", "")
         ),
         "/prompts/{name}/archive": of(pages.archive),
+        "/prompts/{name}/evals": of(pages.evals),
+        "/prompts/{name}/eval": lambda visit, request: pages.eval_estimate(
+            visit, named(request, "name"), Form(fields=dict(request.query))
+        ),
+        "/evals/{run}": lambda visit, request: pages.eval_run(visit, named(request, "run")),
         "/prompts/{name}/diverged": of(pages.diverged),
     }
 
 
-def prompt_acts(forms: PromptForms, pages: PromptPages) -> dict[str, tuple[Act, Redraw]]:
+def prompt_acts(forms: PromptForms, pages: EvalPages) -> dict[str, tuple[Act, Redraw]]:
     """The forms by address; what is refused is drawn again as it was typed."""
 
     def act(carry_out: Callable[[Visit, Form, str], Awaitable[Outcome]]) -> Act:
@@ -93,4 +99,33 @@ def prompt_acts(forms: PromptForms, pages: PromptPages) -> dict[str, tuple[Act, 
         "/prompts/{name}/promote": (act(forms.promote), promote),
         "/prompts/{name}/rollback": (act(forms.roll_back), roll_back),
         "/prompts/{name}/archive": (act(forms.archive), archive),
+    }
+
+
+def eval_acts(forms: EvalForms, pages: EvalPages) -> dict[str, tuple[Act, Redraw]]:
+    """The forms of evaluations by address; what is refused is drawn again as it was typed."""
+
+    def start(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
+        name = named(request, "name")
+        if form.refused == "eval_training":
+            return pages.eval_estimate(visit, name, form, event_key=typed.event_key, error=error)
+        return pages.evals(visit, name, form=form, error=error)
+
+    def run(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
+        run_id, key = named(request, "run"), typed.event_key
+        return pages.eval_run(visit, run_id, form=form, event_key=key, error=error)
+
+    return {
+        "/prompts/{name}/eval": (
+            lambda visit, form, request: forms.start(visit, form, named(request, "name")),
+            start,
+        ),
+        "/evals/{run}/stop": (
+            lambda visit, form, request: forms.stop(visit, form, named(request, "run")),
+            run,
+        ),
+        "/evals/{run}/verdict": (
+            lambda visit, form, request: forms.verdict(visit, form, named(request, "run")),
+            run,
+        ),
     }

@@ -7,7 +7,12 @@ from bot.console.parse import Form
 from bot.console.prompted import PARTS, Editing, elsewhere, raised, rows
 from bot.console.render import Reader, Renderer
 from core.domain.artifact import diff
+from core.domain.eval_run import OPEN, EvalStatus
 from core.domain.prompt import DraftCheck, PromptState, PromptText
+from core.domain.word_diff import word_diff
+from tests.examples.eval_views import ESTIMATES, QUESTIONS, REQUEST
+from tests.examples.eval_views import item as evaluated
+from tests.examples.eval_views import pages as evaluations
 from tests.examples.prompt_views import (
     CHANGES,
     CHECKS,
@@ -70,6 +75,17 @@ def prompt_pages(
     yield drawn("prompt_archive", **of, reason=HOSTILE)
     for state in (PromptState.DIVERGED, PromptState.EDITED):
         yield drawn("prompt_diverged", page=page(state), item=page(state).item)
+    for runs in (tuple(evaluated(status) for status in EvalStatus), ()):
+        yield drawn("evals", **of, runs=runs, form=Form(), chosen="", usual=3, most=10)
+    for estimate in ESTIMATES:
+        versions = {"candidate": VERSIONS[0], "baseline": SHIPPED_VERSION}
+        yield drawn("eval_confirm", **of, estimate=estimate, asked=REQUEST, **versions)
+    for run in evaluations():
+        running = run.item.status in OPEN
+        context = {"page": run, "item": run.item, "running": running, "queue": QUESTIONS}
+        context |= {"cases": run.comparison.cases, "outcomes": list(run.comparison.counts.items())}
+        context |= {"word_diff": word_diff, "comment_chars": 500, "poll_s": 2, "form": REFUSED}
+        yield drawn("eval", **context)
     for check in CHECKS.values():
         for one in (editing(), editing(merges=MERGES, version="2.0.0", acknowledged=True, from_draft=True)):
             yield drawn("prompt_edit", **of, **form_of(one, check))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from tests.bot.console.browsing import Visitor, browsing, serving, window
+from tests.bot.console.browsing import ANSWER_MS, Visitor, browsing, serving, window
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak, pytest.mark.timeout(240)]
 
@@ -83,3 +83,29 @@ async def test_a_prompt_is_changed_by_one_person_and_made_live_by_another(tmp_pa
         await page.locator(".events summary").first.click()
         await me.shot("prompt-history")
         assert [said for said in me.problems if "422" not in said] == []
+
+
+async def test_an_evaluation_shows_its_cost_runs_and_lays_outputs_side_by_side(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served, browsing() as chromium:
+        me = await window(chromium, served.address)
+        page = me.page
+        await page.get_by_label("Message", exact=True).fill("/prompts codraft.draft")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/prompts/codraft.draft")
+        await page.get_by_role("link", name="Evaluations").click()
+        await page.get_by_label("Runs of each case").fill("1")
+        await page.locator("#main button.primary").click()
+        await expect(page.locator("#main .estimate")).to_contain_text("calls; at most")
+        await me.shot("eval-estimate")
+        await page.get_by_role("button", name="Start", exact=True).click()
+        await page.wait_for_url("**/evals/*")
+        await expect(page.get_by_role("link", name="Download as HTML")).to_be_visible(timeout=ANSWER_MS)
+        await expect(page.locator(".eval-counts")).to_contain_text("unchanged")
+        await page.locator(".eval-case summary").first.click()
+        await expect(page.locator(".eval-case").first).to_contain_text("Candidate")
+        await me.shot("eval-result")
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Download as HTML").click()
+        kept = await (await download.value).path()
+        assert "codraft.draft" in kept.read_text(encoding="utf-8")
+        assert me.problems == []

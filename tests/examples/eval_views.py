@@ -1,0 +1,130 @@
+"""Evaluations as people see them, with hostile text wherever people's or models' text can stand."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+from core.domain.eval_gate import Judgement, Review
+from core.domain.eval_run import (
+    EvalEstimate,
+    EvalItem,
+    EvalModel,
+    EvalPage,
+    EvalQuestion,
+    EvalRequest,
+    EvalStatus,
+    Side,
+)
+from core.domain.evaluation import CaseRuns, CheckResult, CheckStatus, Comparison, Conditions, Sample, compare
+from core.domain.receipt import PromptRef
+from core.domain.view import Phrase
+from tests.examples.views import HOSTILE
+
+AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+PAST_WORDS = Phrase(key="eval_check.language_none", fields={})
+FAILURE = Phrase(key="eval_failure.unusable", fields={"problem": HOSTILE})
+
+
+def sample(output: str, status: CheckStatus = CheckStatus.PASS, failure: Phrase | None = None) -> Sample:
+    check = CheckResult(name=HOSTILE, status=status, reason=PAST_WORDS)
+    return Sample(output=output, checks=(check,), failure=failure, latency_ms=900, cost_usd=0.01)
+
+
+def case(case_id: str, before: Sample, after: Sample, *, hard: bool = False) -> CaseRuns:
+    return CaseRuns(
+        case_id=case_id,
+        baseline=(before,) * 8,
+        candidate=(after,) * 8,
+        hard=hard,
+        human=(HOSTILE,),
+        shown_input=HOSTILE,
+    )
+
+
+def comparison() -> Comparison:
+    given = Conditions(set_name=HOSTILE, set_sha256="0" * 64, repeats=3, checks_version=1, models=(HOSTILE,))
+    good, bad = sample(HOSTILE), sample(f"worse {HOSTILE}", CheckStatus.FAIL)
+    runs = [
+        case("broken", good, bad, hard=True),
+        case("fixed", bad, good),
+        case("different", good, sample("other")),
+        case("unchanged", good, good),
+        case("long", sample("word " * 5_000), sample("text " * 5_000)),
+        case("failed", good, sample("", CheckStatus.ERROR, FAILURE)),
+    ]
+    return compare(runs, baseline=given, candidate=given, today=date(2026, 3, 2))
+
+
+COMPARISON = comparison()
+QUESTIONS = tuple(
+    EvalQuestion(
+        run_id="run-1",
+        prompt="codraft.draft",
+        case_id=f"case-{number}",
+        criterion=criterion,
+        output_sha256="0" * 64,
+        shown_input=HOSTILE,
+        baseline=sample("before"),
+        candidate=sample(HOSTILE),
+        disputed=disputed,
+        mine=mine,
+    )
+    for number, (criterion, disputed, mine) in enumerate(
+        ((HOSTILE, True, Judgement.HOLD), ("", False, None)), start=1
+    )
+)
+
+
+def item(status: EvalStatus) -> EvalItem:
+    done = status is EvalStatus.DONE
+    return EvalItem(
+        run_id="run-1",
+        prompt="codraft.draft",
+        baseline=PromptRef(name="codraft.draft", version="1.0.0", sha256="0" * 64),
+        candidate=PromptRef(name="codraft.draft", version="1.1.0", sha256="1" * 64),
+        baseline_model=HOSTILE,
+        candidate_model="other" if done else HOSTILE,
+        eval_set=HOSTILE,
+        status=status,
+        done=12,
+        expected=120,
+        who=HOSTILE,
+        started_at=AT,
+        finished_at=AT if done else None,
+        cost_usd=0.12,
+        counts=COMPARISON.counts if done else {},
+        failure=FAILURE if status is EvalStatus.FAILED else None,
+    )
+
+
+def pages() -> Iterator[EvalPage]:
+    for status in EvalStatus:
+        closed = (Phrase(key="eval_gate.own_change", fields={}),)
+        yield EvalPage(
+            item=item(status),
+            comparison=COMPARISON,
+            review=Review(),
+            closed=() if status is EvalStatus.DONE else closed,
+            reported={Side.BASELINE: (HOSTILE,)},
+            can_judge=status is EvalStatus.DONE,
+        )
+
+
+REQUEST = EvalRequest(prompt="codraft.draft", candidate_id="id-1.3.0", model=HOSTILE, acknowledged=True)
+ESTIMATES = tuple(
+    EvalEstimate(
+        eval_set=HOSTILE,
+        cases=20,
+        calls=120,
+        most_calls=320,
+        input_tokens=90_000,
+        cost_usd=cost,
+        models=tuple(
+            EvalModel(alias=HOSTILE, id=HOSTILE, pinned=trains == "no", trains_on_data=trains)
+            for trains in ("yes", "no", "unknown")
+        ),
+        from_logs=logs,
+        masked={"personal.mail": 2} if logs else {},
+        warnings=(Phrase(key="eval_warning.prompt_without_case", fields={"prompts": HOSTILE}),) * logs,
+    )
+    for cost, logs in ((0.42, 1), (None, 0))
+)
