@@ -18,8 +18,8 @@ from core.store.claim import claim, settle
 from core.store.database import Session
 from core.store.message import answer_of, do_lock, entry_at, find_message, length, position_of
 from core.store.pin import do_copy_pins
-from core.store.run import OPEN, Run, find_run, open_runs
-from core.store.thread import chain, conversations, count_branches, do_branch
+from core.store.run import OPEN, find_run, open_runs
+from core.store.thread import chain, conversations, count_branches, do_branch, unopened_branch
 
 REASON_CHARS = 500
 
@@ -51,7 +51,8 @@ class Point:
 async def branch(services: Services, actor: Actor, request: BranchRequest, *, event_key: str) -> Thread:
     """The new thread, which holds copies of the parent's references up to the point. Raises Refusal.
 
-    Its place on the platform is opened by a run of its own; until then `place.thread` is empty.
+    Its place on the platform is opened by a run of its own; until then `place.thread` is empty. Where that failed, the
+    same request of the same person has it opened again: no second branch is made.
     """
     parent = await access_thread(services, actor, Action.BRANCH, request.thread_id)
     name, reason = " ".join(clean(request.name).split()), clean(request.reason).strip()
@@ -69,31 +70,25 @@ async def branch(services: Services, actor: Actor, request: BranchRequest, *, ev
         for line in await conversations(session, actor.workspace_id, parent.id):
             await do_lock(session, parent.workspace_id, line.id)
         point = await _point(session, parent, request)
-        name = name or text(parent.locale, "branch.unnamed", n=await count_branches(session, parent) + 1)
-        new = _new_thread(services, actor, parent, point, name, reason)
-        await do_branch(
-            session,
-            parent,
-            new,
-            chosen=point.conversation,
-            at=point.position,
-            upto=max(point.upto, point.position),
-            clock=services.clock,
-        )
-        if point.message is not None:
-            # A result belongs to a branch when it was there before the next message could come.
-            following = await entry_at(session, point.conversation.id, point.position + 1)
-            until = following.message.created_at if following else services.clock.now()
-            await do_copy_artifacts(
-                session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
-            )
-            await do_copy_pins(
-                session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
-            )
-        run = await _do_announce(session, services, actor, parent, new)
+        new = await _unopened(session, actor, parent, point, name)
+        if new is None:
+            new = await _do_make(session, services, actor, parent, point, name, reason)
+        run = await do_begin_run(session, services, new, branching.KIND, by=actor.person_id)
         await settle(session, actor.workspace_id, (event_key,), {"thread_id": new.id})
     await enqueue(services, run)
     return new
+
+
+async def _unopened(session: Session, actor: Actor, parent: Thread, point: Point, name: str) -> Thread | None:
+    """The actor's own branch from this point that the platform did not open, asked for by its name or by none."""
+    split = (point.message.id if point.message else None, point.position)
+    kept = await unopened_branch(session, parent, owner_id=actor.person_id, split=split)
+    if kept is None or name not in ("", kept.branch_name):
+        return None
+    opening = [
+        run for run in await open_runs(session, parent.workspace_id, kept.id) if run.kind == branching.KIND
+    ]
+    return None if opening else kept
 
 
 async def _point(session: Session, parent: Thread, request: BranchRequest) -> Point:
@@ -161,6 +156,39 @@ async def _point_of_message(session: Session, parent: Thread, lines: list[Conver
     raise Refusal("branch_point_not_found")
 
 
+async def _do_make(
+    session: Session,
+    services: Services,
+    actor: Actor,
+    parent: Thread,
+    point: Point,
+    name: str,
+    reason: str,
+) -> Thread:
+    """The branch with its copies of conversations, artifacts and pins, and its line in the parent."""
+    name = name or text(parent.locale, "branch.unnamed", n=await count_branches(session, parent) + 1)
+    new = _new_thread(services, actor, parent, point, name, reason)
+    await do_branch(
+        session,
+        parent,
+        new,
+        chosen=point.conversation,
+        at=point.position,
+        upto=max(point.upto, point.position),
+        clock=services.clock,
+    )
+    if point.message is not None:
+        # A result belongs to a branch when it was there before the next message could come.
+        following = await entry_at(session, point.conversation.id, point.position + 1)
+        until = following.message.created_at if following else services.clock.now()
+        await do_copy_artifacts(
+            session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock
+        )
+        await do_copy_pins(session, parent.workspace_id, parent.id, new.id, until=until, clock=services.clock)
+    await _do_announce(session, services, actor, parent, new)
+    return new
+
+
 def _new_thread(
     services: Services, actor: Actor, parent: Thread, point: Point, name: str, reason: str
 ) -> Thread:
@@ -187,8 +215,8 @@ def _new_thread(
 
 async def _do_announce(
     session: Session, services: Services, actor: Actor, parent: Thread, new: Thread
-) -> Run:
-    """The note in the parent, the audit record, and the run that opens the branch on the platform."""
+) -> None:
+    """The note in the parent and the audit record."""
     note = branching.note(new)
     await do_notice(
         session,
@@ -213,4 +241,3 @@ async def _do_announce(
             "depth": new.depth,
         },
     )
-    return await do_begin_run(session, services, new, branching.KIND, by=actor.person_id)

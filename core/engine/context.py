@@ -23,7 +23,7 @@ from core.engine.bench import Bench, patiently
 from core.engine.posting import Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
-from core.modes.branching import note
+from core.modes.branching import not_opened, note
 from core.modes.context import Answer, Ask, Draft
 from core.prompts.registry import PromptLibrary
 from core.store.artifact import NewVersion, do_save, find_version, newest
@@ -312,7 +312,7 @@ class Context:
 
         return await patiently(read)
 
-    async def note_parent(self, step: str) -> None:
+    async def note_parent(self, step: str, *, code: str = "") -> None:
         branch = self._thread
 
         async def read() -> Thread:
@@ -323,7 +323,8 @@ class Context:
             return parent
 
         async def view() -> NoticeView:
-            return NoticeView(phrase=note(branch), link=branch.id, link_place=branch.place)
+            phrase = not_opened(branch, code) if code else note(branch)
+            return NoticeView(phrase=phrase, link=branch.id, link_place=branch.place)
 
         await self._posting.post(step, await patiently(read), view)
 

@@ -1,5 +1,6 @@
 """Opening a branch on the platform: its thread with the header as first post, and a note in the parent (spec §5)."""
 
+from core.domain.errors import PlatformFailure
 from core.domain.thread import Thread
 from core.domain.view import Phrase
 from core.modes.context import RunContext
@@ -8,9 +9,21 @@ KIND = "branch"
 
 
 async def open_branch(run: RunContext) -> None:
-    """Open the thread of a branch that the store already holds."""
-    await run.open_thread("header")
+    """Open the thread of a branch that the store already holds; where that fails, tell the parent how to go on.
+
+    Raises PlatformFailure.
+    """
+    try:
+        await run.open_thread("header")
+    except PlatformFailure as failure:
+        await run.note_parent("not_opened", code=failure.code)
+        raise
     await run.note_parent("note")
+
+
+def not_opened(branch: Thread, code: str) -> Phrase:
+    """The line that tells the parent's thread that the platform did not open a branch; `code` is the platform's."""
+    return Phrase(key="notice.branch_not_opened", fields={"name": branch.branch_name, "code": code})
 
 
 def note(branch: Thread) -> Phrase:

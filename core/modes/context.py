@@ -138,8 +138,11 @@ class RunContext(Protocol):
         """Open the run's thread on its platform, with the header of the branch as first post."""
         ...
 
-    async def note_parent(self, step: str) -> None:
-        """Tell the parent's thread of the branch; the line is no part of its conversation."""
+    async def note_parent(self, step: str, *, code: str = "") -> None:
+        """Tell the parent's thread of the branch, or with a `code` of the platform that it could not be opened.
+
+        The line is no part of the parent's conversation.
+        """
         ...
 
 

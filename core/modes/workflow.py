@@ -290,5 +290,5 @@ class InStep:
     async def open_thread(self, step: str) -> None:
         await self.run.open_thread(step)
 
-    async def note_parent(self, step: str) -> None:
-        await self.run.note_parent(step)
+    async def note_parent(self, step: str, *, code: str = "") -> None:
+        await self.run.note_parent(step, code=code)

@@ -281,6 +281,26 @@ def _inherited(
     )
 
 
+async def unopened_branch(
+    session: AsyncSession, parent: Thread, *, owner_id: PersonId, split: tuple[MessageId | None, int]
+) -> Thread | None:
+    """The owner's newest branch at this message and position whose thread does not stand on the platform."""
+    row = await session.scalar(
+        select(ThreadRow)
+        .where(
+            ThreadRow.workspace_id == parent.workspace_id,
+            ThreadRow.parent_id == parent.id,
+            ThreadRow.owner_id == owner_id,
+            ThreadRow.split_message_id == split[0],
+            ThreadRow.split_position == split[1],
+            ThreadRow.place.is_(None),
+        )
+        .order_by(ThreadRow.id.desc())
+        .limit(1)
+    )
+    return to_thread(row) if row else None
+
+
 async def count_branches(session: AsyncSession, parent: Thread) -> int:
     """How many branches a thread has."""
     counted = await session.scalar(

@@ -14,7 +14,7 @@ from core.domain.errors import PlatformFailure
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor, Policy
 from core.domain.thread import Thread
-from core.domain.view import AnswerState, BranchHeaderView, NoticeView
+from core.domain.view import AnswerState, BranchHeaderView, NoticeView, Phrase
 from core.ports import PostRef
 from tests.commands.look import answer, count, message, new_thread, refused, rows, speaks
 from tests.product import WORKSPACE, World, eventually
@@ -284,12 +284,106 @@ async def test_a_branch_that_the_platform_did_not_open_never_speaks_in_the_chann
     monkeypatch.setattr(world.poster, "open_thread", gone)
     new = await branch(world.services, aki, BranchRequest(thread_id=thread), event_key="b")
     said = await world.say(aki, "two", new.id)
-    posted = len(world.poster.places)
     assert [place.thread for place in world.poster.places].count("") == 0
-    assert posted == 1
+    assert len(world.poster.places) == 2, "the answer, and that the branch could not be opened"
     assert len(world.model.calls) == 1
     (inherited, shown) = await world.answers(aki, new.id)
     assert inherited.state is AnswerState.DONE
     assert (shown.run_id, shown.state) == (said.run_id, AnswerState.FAILED)
     assert "The chat platform did not take the post" in speaks(shown.failure)
     assert await world.texts(aki, new.id) == ["one", "answer 1", "two"]
+
+
+def refusals(world: World) -> list[tuple[str, Phrase]]:
+    """Where people were told that a branch could not be opened, and in which words."""
+    shown = zip(world.poster.places, world.poster.posts.values(), strict=True)
+    return [
+        (place.thread, view.phrase)
+        for place, view in shown
+        if isinstance(view, NoticeView) and view.phrase.key == "notice.branch_not_opened"
+    ]
+
+
+async def no_branch_is_being_opened(world: World) -> bool:
+    runs = [row for row in await rows(world, "run") if row["kind"] == "branch"]
+    return all(row["status"] not in ("queued", "running") for row in runs)
+
+
+async def test_a_branch_that_could_not_be_opened_is_told_in_the_parent_and_opened_by_asking_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aki = await world.person()
+    thread = await new_thread(world, aki, "one", "two")
+    request = BranchRequest(thread_id=thread, position=2, name="bold")
+
+    async def refuse(*args: object, **kwargs: object) -> PostRef:
+        raise PlatformFailure("restricted_action", retryable=False)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.poster, "open_thread", refuse)
+        new = await branch(world.services, aki, request, event_key="first")
+        await eventually(lambda: no_branch_is_being_opened(world))
+    parent = (await world.page(aki, thread)).place.thread
+    ((where, phrase),) = refusals(world)
+    assert where == parent
+    assert (phrase.fields["name"], phrase.fields["code"]) == ("bold", "restricted_action")
+    assert "branch again from the same place" in speaks(phrase)
+    again = await branch(world.services, aki, request, event_key="second")
+    await eventually(lambda: no_branch_is_being_opened(world))
+    assert again.id == new.id
+    assert await count(world, "thread") == 2
+    assert (await world.page(aki, new.id)).place.thread.startswith("opened-")
+    assert [row["status"] for row in await rows(world, "run") if row["kind"] == "branch"] == [
+        "failed",
+        "done",
+    ]
+    assert len([v for v in (await world.page(aki, thread)).items if isinstance(v, NoticeView)]) == 1
+    await world.say(aki, "on we go", new.id)
+    assert "on we go" in world.model.sent()
+    assert "two" not in world.model.sent()
+
+
+async def test_only_the_same_request_of_the_same_person_opens_a_branch_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aki, ben = await world.person(), await world.person("U2", "Ben")
+    thread = await new_thread(world, aki, "one", "two")
+
+    async def refuse(*args: object, **kwargs: object) -> PostRef:
+        raise PlatformFailure("restricted_action", retryable=False)
+
+    async def ask(actor: Actor, key: str, **where: Any) -> ThreadId:
+        made = await branch(world.services, actor, BranchRequest(thread_id=thread, **where), event_key=key)
+        await eventually(lambda: no_branch_is_being_opened(world))
+        return made.id
+
+    monkeypatch.setattr(world.poster, "open_thread", refuse)
+    first = await ask(aki, "1", position=2, name="bold")
+    assert await ask(aki, "2", position=2) == first
+    others = [
+        await ask(ben, "3", position=2, name="bold"),
+        await ask(aki, "4", position=3, name="bold"),
+        await ask(aki, "5", position=2, name="meek"),
+    ]
+    assert len({first, *others}) == 4
+
+
+async def test_a_branch_that_is_being_opened_is_not_taken_for_one_that_failed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aki = await world.person()
+    thread = await new_thread(world, aki, "one")
+    going_on = asyncio.Event()
+    opening = world.poster.open_thread
+
+    async def slow(*args: Any, **kwargs: Any) -> PostRef:
+        await going_on.wait()
+        return await opening(*args, **kwargs)
+
+    monkeypatch.setattr(world.poster, "open_thread", slow)
+    request = BranchRequest(thread_id=thread, position=1)
+    one = await branch(world.services, aki, request, event_key="1")
+    two = await branch(world.services, aki, request, event_key="2")
+    going_on.set()
+    await eventually(lambda: {one.id, two.id} <= {view.link for view in notices(world)})
+    assert one.id != two.id
