@@ -5,6 +5,7 @@ from typing import Any
 
 from core.domain.view import AnswerView, MessageView
 from tests.bot.slack.world import MENTION, SlackWorld, actions_of, is_card, texts_of
+from tests.commands.look import rows
 from tests.product import eventually
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -55,6 +56,27 @@ async def test_a_branch_is_a_conversation_of_its_own(slack: SlackWorld) -> None:
     await slack.server.say("And now?", thread=root)
     await slack.settled("C1", root, answers=2)
     assert "What about files?" not in slack.model.sent()
+
+
+async def ended_as(slack: SlackWorld, kind: str, status: str) -> bool:
+    return [row["status"] for row in await rows(slack.world, "run") if row["kind"] == kind] == [status]
+
+
+async def test_a_branch_that_slack_does_not_take_is_told_in_the_thread_and_opened_when_asked_again(
+    slack: SlackWorld,
+) -> None:
+    root = await slack.ask("Which database?")
+    slack.server.fault("chat.postMessage", "error", code="restricted_action")
+    await slack.server.say(f"{MENTION} branch 1 Other way", thread=root)
+    told = (
+        "The branch “Other way” could not be opened: the platform refused a new thread (restricted_action)."
+    )
+    await eventually(lambda: any(told in texts_of(m) for m in slack.server.posts("C1", root)))
+    assert [m for m in slack.server.posts("C1") if m["ts"] != root and not m.get("thread_ts")] == []
+    await eventually(lambda: ended_as(slack, "branch", "failed"))
+    await slack.server.say(f"{MENTION} branch 1", thread=root)
+    head = await branch_of(slack, root)
+    assert "Other way" in texts_of(head)
 
 
 async def test_branch_by_a_message_shortcut_on_a_person_s_message(slack: SlackWorld) -> None:
