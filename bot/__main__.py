@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from bot import serve, wiring
-from bot.cli import PromptWork, Work, command_line
+from bot import evals, serve, wiring
+from bot.cli import EvalWork, PromptWork, Work, command_line
 
 
 def main() -> int:
@@ -22,6 +22,7 @@ def main() -> int:
             check=wiring.check_prompts,
             snapshot=wiring.snapshot_prompts,
         ),
+        evals=EvalWork(listed=evals.listed, shown=evals.shown, run=evals.run, resume=evals.resume),
         probes=wiring.PROBES,
     )
     return command_line(sys.argv[1:], os.environ, Path.cwd(), work)

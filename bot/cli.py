@@ -7,7 +7,7 @@ when another process took over its work (core.engine.lease), which asks a superv
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -15,10 +15,13 @@ from types import MappingProxyType
 
 from bot.discord.sync import Synced
 from bot.doctor import Health, Probes, examine
+from bot.eval_report import EvalReport, html_report, markdown_report
 from bot.settings import Settings, load_settings
+from core.commands.eval_operator import EvalAsk
 from core.commands.prompt_files import Checked, Imported
 from core.domain.errors import ConfigurationError, Refusal, UpstreamFailure
-from core.i18n import nearest, phrase, refusal, text
+from core.domain.eval_run import USUAL_REPEATS, EvalEstimate, EvalItem, EvalPage
+from core.i18n import money, nearest, phrase, refusal, text
 from core.store.erasure import Erased
 
 FORMATS = ("markdown", "json")
@@ -47,6 +50,19 @@ class PromptWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvalWork:
+    """What `promptflow evals` does. Workspaces go by their platform ids; all raise Refusal."""
+
+    listed: Callable[[Settings, str, str], Awaitable[Sequence[EvalItem]]]
+    """The newest evaluations of a workspace, of one prompt or (empty) of all."""
+    shown: Callable[[Settings, str, str], Awaitable[EvalPage]]
+    run: Callable[[Settings, str, EvalAsk, Callable[[str, EvalEstimate], None]], Awaitable[EvalPage]]
+    """Carries an evaluation out, and tells its id and estimate before anything leaves."""
+    resume: Callable[[Settings, str, str], Awaitable[EvalPage]]
+    """Carries one on whose command was ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What the commands do once settings are read; `bot.__main__` fills it from serve and wiring."""
 
@@ -61,6 +77,7 @@ class Work:
     sync_discord: Callable[[Settings, str, bool], Awaitable[Synced]]
     """Registers the commands with Discord: in one server or, where that is empty, in all; again if asked."""
     prompts: PromptWork
+    evals: EvalWork
     probes: Probes
 
 
@@ -208,6 +225,113 @@ PROMPTS: Mapping[
 )
 
 
+# --- evaluations ----------------------------------------------------------------------------------------------------
+
+
+async def _evals(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
+    return await EVALS[asked.act](settings, asked, work.evals, locale)
+
+
+async def _list_evals(settings: Settings, asked: argparse.Namespace, work: EvalWork, locale: str) -> Exit:
+    items = await work.listed(settings, asked.workspace, asked.prompt)
+    for item in items:
+        models = dict.fromkeys((item.baseline_model, item.candidate_model))
+        print(
+            text(
+                locale,
+                "cli.eval_item",
+                id=item.run_id,
+                prompt=item.prompt,
+                baseline=item.baseline.version,
+                candidate=item.candidate.version,
+                models=" / ".join(models),
+                status=text(locale, f"eval_run_status.{item.status}"),
+                at=f"{item.started_at:%Y-%m-%d %H:%M}",
+            )
+        )
+    if not items:
+        print(text(locale, "cli.evals_none"))
+    return Exit.DONE
+
+
+async def _run_eval(settings: Settings, asked: argparse.Namespace, work: EvalWork, locale: str) -> Exit:
+    ask = EvalAsk(
+        prompt=asked.prompt,
+        candidate=asked.candidate,
+        baseline=asked.baseline,
+        model=asked.model,
+        candidate_model=asked.candidate_model,
+        repeats=asked.repeats,
+        acknowledged=asked.accept_training,
+    )
+
+    def tell(run_id: str, estimate: EvalEstimate) -> None:
+        """Before the result, and not in its place: what is sent where, and what that costs."""
+        for line in _estimate_lines(run_id, estimate, locale):
+            _complain(line)
+
+    return await _report(await work.run(settings, asked.workspace, ask, tell), asked, locale)
+
+
+def _estimate_lines(run_id: str, estimate: EvalEstimate, locale: str) -> Iterator[str]:
+    cost = "—" if estimate.cost_usd is None else money(estimate.cost_usd)
+    yield text(
+        locale,
+        "cli.eval_estimate",
+        id=run_id,
+        eval_set=estimate.eval_set,
+        cases=estimate.cases,
+        calls=estimate.calls,
+        most=estimate.most_calls,
+        cost=cost,
+    )
+    for model in estimate.models:
+        trains = text(locale, f"eval_trains.{model.trains_on_data}")
+        yield text(locale, "cli.eval_model", model=model.alias, id=model.id, trains=trains)
+        if not model.pinned:
+            yield text(locale, "eval_gate.floating_model")
+    for kind, count in estimate.masked.items():
+        yield text(locale, "cli.eval_masked", kind=text(locale, kind), count=count)
+    for warning in estimate.warnings:
+        yield phrase(locale, warning)
+
+
+async def _resume_eval(settings: Settings, asked: argparse.Namespace, work: EvalWork, locale: str) -> Exit:
+    return await _report(await work.resume(settings, asked.workspace, asked.run), asked, locale)
+
+
+async def _show_eval(settings: Settings, asked: argparse.Namespace, work: EvalWork, locale: str) -> Exit:
+    return await _report(await work.shown(settings, asked.workspace, asked.run), asked, locale)
+
+
+async def _report(page: EvalPage, asked: argparse.Namespace, locale: str) -> Exit:
+    """The comparison as Markdown, and as a page where one is asked for; 1 while the gate is shut."""
+    item = page.item
+    if item.failure is not None:
+        _complain(phrase(locale, item.failure))
+    report = EvalReport(
+        prompt=item.prompt,
+        baseline=item.baseline.version,
+        candidate=item.candidate.version,
+        comparison=page.comparison,
+        closed=page.closed,
+    )
+    print(markdown_report(report, locale))
+    if asked.html is not None:
+        document = await asyncio.to_thread(html_report, report, locale)
+        try:
+            await asyncio.to_thread(asked.html.write_text, document, encoding="utf-8")
+        except OSError as error:
+            _complain(text(locale, "cli.not_written", file=str(asked.html), reason=error.strerror or ""))
+            return Exit.WRONG
+    return Exit.WRONG if page.closed else Exit.DONE
+
+
+EVALS: Mapping[str, Callable[[Settings, argparse.Namespace, EvalWork, str], Coroutine[None, None, Exit]]] = (
+    MappingProxyType({"list": _list_evals, "run": _run_eval, "resume": _resume_eval, "show": _show_eval})
+)
+
+
 COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Coroutine[None, None, Exit]]] = (
     MappingProxyType(
         {
@@ -217,6 +341,7 @@ COMMANDS: Mapping[str, Callable[[Settings, argparse.Namespace, Work, str], Corou
             "discord-sync": _sync_discord,
             "export": _export,
             "prompts": _prompts,
+            "evals": _evals,
             "erase": _erase,
         }
     )
@@ -232,6 +357,7 @@ def _parser(locale: str) -> argparse.ArgumentParser:
     export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=text(locale, "cli.help_format"))
     export.add_argument("--output", type=Path, metavar="FILE", help=text(locale, "cli.help_output"))
     _add_prompts(commands["prompts"], locale)
+    _add_evals(commands["evals"], locale)
     sync = commands["discord-sync"]
     sync.add_argument("--guild", default="", metavar="ID", help=text(locale, "cli.help_guild"))
     sync.add_argument("--again", action="store_true", help=text(locale, "cli.help_again"))
@@ -263,3 +389,30 @@ def _add_prompts(parser: argparse.ArgumentParser, locale: str) -> None:
         )
         if name == "import":
             act.add_argument("--reason", required=True, metavar="TEXT", help=text(locale, "cli.help_reason"))
+
+
+def _add_evals(parser: argparse.ArgumentParser, locale: str) -> None:
+    parsers = parser.add_subparsers(dest="act", required=True, metavar="ACT")
+    acts = {name: parsers.add_parser(name, help=text(locale, f"cli.help_evals_{name}")) for name in EVALS}
+    for name, act in acts.items():
+        act.add_argument("--workspace", required=True, metavar="ID", help=text(locale, "cli.help_workspace"))
+        if name != "list":
+            act.add_argument("--html", type=Path, metavar="FILE", help=text(locale, "cli.help_html"))
+    for name in ("resume", "show"):
+        acts[name].add_argument("run", metavar="EVALUATION", help=text(locale, "cli.help_evaluation"))
+    prompt = text(locale, "cli.help_prompt")
+    acts["list"].add_argument("--prompt", default="", metavar="NAME", help=prompt)
+    run = acts["run"]
+    run.add_argument("--prompt", required=True, metavar="NAME", help=prompt)
+    for option in ("candidate", "baseline"):
+        run.add_argument(
+            f"--{option}", default="", metavar="VERSION", help=text(locale, f"cli.help_{option}")
+        )
+    run.add_argument("--model", default="", metavar="ALIAS", help=text(locale, "cli.help_model"))
+    run.add_argument(
+        "--candidate-model", default="", metavar="ALIAS", help=text(locale, "cli.help_candidate_model")
+    )
+    run.add_argument(
+        "--repeats", type=int, default=USUAL_REPEATS, metavar="N", help=text(locale, "cli.help_repeats")
+    )
+    run.add_argument("--accept-training", action="store_true", help=text(locale, "cli.help_accept_training"))

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from aiohttp import web
@@ -182,7 +183,9 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
     gateway = gateway_of(settings, catalogue, registry)
     try:
         async with _open_platforms(settings, store, feed, registry) as platforms:
-            services = _services(settings, store, catalogue, gateway, platforms, registry)
+            engine_url = settings.engine_database_url
+            services = _services(settings, store, catalogue, gateway, platforms, registry, engine_url)
+            _schedule(services)
             await migrate(store)
             await services.prompts.start()
             await set_up(services)
@@ -223,8 +226,9 @@ def _services(
     gateway: Gateway,
     platforms: Platforms,
     registry: CollectorRegistry,
+    engine_url: str,
 ) -> Services:
-    """The engine with its bench and schedules, and what commands work with."""
+    """The engine with its bench, and what commands work with."""
     clock, workflows, library = SystemClock(), load_workflows(), load_library()
     prompts = Prompts(store, library, clock)
     evals = EvalLibrary(lambda: load_eval_sets(library))
@@ -255,8 +259,8 @@ def _services(
     async def body(run: DurableRun) -> None:
         await carry_out(bench, run)
 
-    engine = Engine(EngineSettings(url=settings.engine_database_url), body, metrics=metrics)
-    services = Services(
+    engine = Engine(EngineSettings(url=engine_url), body, metrics=metrics)
+    return Services(
         store=store,
         engine=engine,
         models=catalogue,
@@ -269,11 +273,15 @@ def _services(
         clock=clock,
         feedback=metrics.count_feedback,
     )
+
+
+def _schedule(services: Services) -> None:
+    """Have done from time to time what nobody asks for."""
+    engine = services.engine
     engine.schedule("left-behind", PICK_UP_EVERY_S, lambda: pick_up_left_behind(services))
     engine.schedule("left-behind-evals", PICK_UP_EVERY_S, lambda: pick_up_evals(services))
     engine.schedule("retention", RETENTION_EVERY_S, lambda: apply_retention(services))
     engine.schedule("adoptions", ADOPTIONS_EVERY_S, lambda: close_run_out_requests(services))
-    return services
 
 
 @asynccontextmanager
@@ -366,6 +374,28 @@ def check_slack(settings: Settings) -> None:
             f"is needed to store the tokens of workspaces: at least {MIN_SECRET_KEY_CHARS} characters; for a change of "
             "the key the new one, a comma, and the old one",
         )
+
+
+@asynccontextmanager
+async def open_evaluating(settings: Settings) -> AsyncGenerator[Services]:
+    """What evaluations by command need. The engine is of this command alone: whatever a serving process has under way
+    is left to that one. Raises ConfigurationError and StoreUnavailable."""
+    catalogue, registry = catalogue_of(settings), CollectorRegistry()
+    gateway = gateway_of(settings, catalogue, registry)
+    nowhere = Platforms(posters={}, access={}, listen=[])
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(_store(settings))
+        stack.push_async_callback(gateway.close)
+        folder = await asyncio.to_thread(stack.enter_context, TemporaryDirectory())
+        engine_url = f"sqlite:///{folder}/engine.db"
+        services = _services(settings, store, catalogue, gateway, nowhere, registry, engine_url)
+        await services.prompts.start()
+        stack.push_async_callback(services.prompts.leave)
+        await set_up(services)
+        await gateway.start()
+        await services.engine.start()
+        stack.push_async_callback(services.engine.drain)
+        yield services
 
 
 async def migrate_database(settings: Settings) -> str:

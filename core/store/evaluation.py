@@ -184,10 +184,13 @@ async def newest_eval(
 
 
 async def open_evals(session: AsyncSession, before: datetime, limit: int) -> list[tuple[str, WorkspaceId]]:
-    """Evaluations of all workspaces that began before a moment and have not ended: id and workspace, oldest first."""
+    """Evaluations of all workspaces that began before a moment and have not ended: id and workspace, oldest first.
+
+    Those of the operator are left out: a command carries them out by itself.
+    """
     rows = await session.execute(
         select(EvalRunRow.id, EvalRunRow.workspace_id)
-        .where(_is_open(), EvalRunRow.started_at < before)
+        .where(_is_open(), EvalRunRow.started_at < before, EvalRunRow.started_by.is_not(None))
         .order_by(EvalRunRow.started_at)
         .limit(limit)
     )

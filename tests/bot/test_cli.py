@@ -1,16 +1,24 @@
 """Exit codes and what is said where. The work itself is a fake that remembers; the doctor has its own tests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bot.cli import PromptWork, Work, command_line
+from bot.cli import EvalWork, PromptWork, Work, command_line
 from bot.discord.sync import Synced
 from bot.doctor import Probes
 from bot.settings import Settings
+from core.commands.eval_operator import EvalAsk
 from core.commands.prompt_files import Checked, Drift, Imported
 from core.domain.errors import Refusal, StoreUnavailable
+from core.domain.eval_gate import Review
+from core.domain.eval_run import EvalEstimate, EvalItem, EvalModel, EvalPage, EvalStatus
+from core.domain.evaluation import Comparison, Conditions
+from core.domain.receipt import PromptRef
+from core.domain.view import Phrase
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
 from core.store.erasure import Erased
@@ -23,6 +31,7 @@ class FakeWork:
     def __init__(self) -> None:
         self.done: list[str] = []
         self.failure: Exception | None = None
+        self.asked: EvalAsk | None = None
 
     def work(self) -> Work:
         probes = Probes(
@@ -39,6 +48,9 @@ class FakeWork:
                 take_in=self.import_prompts,
                 check=self.check_prompts,
                 snapshot=self.snapshot_prompts,
+            ),
+            evals=EvalWork(
+                listed=self.list_evals, shown=self.show_eval, run=self.run_eval, resume=self.show_eval
             ),
             probes=probes,
         )
@@ -87,6 +99,32 @@ class FakeWork:
     async def snapshot_prompts(self, settings: Settings, workspace: str, folder: Path) -> Path:
         return folder / f"prompts-{workspace}"
 
+    async def list_evals(self, settings: Settings, workspace: str, prompt: str) -> tuple[EvalItem, ...]:
+        return (an_eval().item,) if prompt else ()
+
+    async def show_eval(self, settings: Settings, workspace: str, run_id: str) -> EvalPage:
+        self.done.append(f"{run_id} of {workspace}")
+        return an_eval(open_gate=run_id == "open")
+
+    async def run_eval(
+        self, settings: Settings, workspace: str, ask: EvalAsk, tell: Callable[[str, EvalEstimate], None]
+    ) -> EvalPage:
+        self.asked = ask
+        model = EvalModel(alias="grok", id="xai/grok-4.5", pinned=False, trains_on_data="unknown")
+        estimate = EvalEstimate(
+            eval_set="compare-v1",
+            cases=22,
+            calls=132,
+            most_calls=352,
+            input_tokens=9,
+            cost_usd=1.5,
+            models=(model,),
+            from_logs=1,
+            masked={"personal.mail": 2},
+        )
+        tell("e1", estimate)
+        return an_eval()
+
     async def ping(self, url: str) -> None:
         self.done.append("ping")
 
@@ -98,6 +136,38 @@ class FakeWork:
     ) -> AsyncIterator[ProbeResult]:
         for alias in aliases:
             yield ProbeResult(alias=alias, ok=True, kind=None, seconds=0.0)
+
+
+def an_eval(*, open_gate: bool = False) -> EvalPage:
+    """An evaluation of no case, which keeps the gate shut for one reason or leaves it open."""
+    conditions = Conditions(set_name="compare-v1", set_sha256="c" * 64, repeats=3, checks_version=1)
+    ref = PromptRef(name="compare.summary", version="1.0.0", sha256="a" * 64)
+    item = EvalItem(
+        run_id="e1",
+        prompt="compare.summary",
+        baseline=ref,
+        candidate=replace(ref, version="1.0.1"),
+        baseline_model="alpha",
+        candidate_model="alpha",
+        eval_set="compare-v1",
+        status=EvalStatus.DONE if open_gate else EvalStatus.FAILED,
+        done=132,
+        expected=132,
+        who="",
+        started_at=datetime(2026, 12, 1, 2, 0, tzinfo=UTC),
+        finished_at=None,
+        cost_usd=1.0,
+        counts={},
+        failure=None if open_gate else Phrase(key="refusal.eval_conditions_changed"),
+    )
+    return EvalPage(
+        item=item,
+        comparison=Comparison(baseline=conditions, candidate=conditions, cases=()),
+        review=Review(),
+        closed=() if open_gate else (Phrase(key="eval_gate.conditions"),),
+        reported={},
+        can_judge=False,
+    )
 
 
 @pytest.fixture
@@ -133,6 +203,10 @@ def test_migrate_says_which_revision_the_database_has(
         ("prompts",),
         ("prompts", "export", "--folder", "f"),
         ("prompts", "import", "--folder", "f", "--workspace", "T1"),
+        ("evals",),
+        ("evals", "run", "--workspace", "T1"),
+        ("evals", "run", "--workspace", "T1", "--prompt", "p", "--repeats", "many"),
+        ("evals", "show", "--workspace", "T1"),
         ("erase", "U1"),
         ("erase", "--workspace", "T1", "--yes"),
     ],
@@ -143,7 +217,7 @@ def test_arguments_that_do_not_fit_end_with_2_and_the_list_of_commands(
     assert run(fake, tmp_path, *arguments) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "There are: serve, migrate, doctor, discord-sync, export, prompts, erase." in said.err
+    assert "There are: serve, migrate, doctor, discord-sync, export, prompts, evals, erase." in said.err
     assert fake.done == []
 
 
@@ -293,3 +367,46 @@ def test_a_check_of_prompts_ends_with_1_where_folder_and_workspace_differ(
     said = capsys.readouterr().out
     assert said == "chat.answer: the folder has version 1.1.0, live is —; different: system.md, task.md.\n"
     assert fake.done == ["check None ", "check f T1"]
+
+
+def test_an_evaluation_says_where_cases_go_and_ends_with_1_while_the_gate_is_shut(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--workspace", "T1", "--html", str(tmp_path / "e.html"))
+    more = ("--candidate", "1.0.1", "--model", "grok", "--repeats", "5", "--accept-training")
+    assert run(fake, tmp_path, "evals", "run", "--prompt", "compare.summary", *where, *more) == 1
+    assert fake.asked == EvalAsk(
+        prompt="compare.summary", candidate="1.0.1", model="grok", repeats=5, acknowledged=True
+    )
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        "Evaluation e1: 22 cases of compare-v1, 132 calls (352 at most), about $1.50.",
+        "grok (xai/grok-4.5): not known whether it trains on what is sent.",
+        "The model's id may change what stands behind it. Choose a dated id, or one from the reviewed list.",
+        "Masked before it leaves: mail addresses (2).",
+        "The eval set, its conditions or the model changed while the evaluation was under way, so old and new results"
+        " cannot be compared. Start it again.",
+    ]
+    assert "# Evaluation of compare" in said.out
+    assert "did not run under the same conditions" in said.out
+    assert "did not run under the same conditions" in (tmp_path / "e.html").read_text("utf-8")
+
+
+def test_an_open_gate_ends_with_0_and_a_page_that_cannot_be_written_with_1(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "evals", "show", "open", "--workspace", "T1") == 0
+    assert run(fake, tmp_path, "evals", "resume", "open", "--workspace", "T1") == 0
+    assert fake.done == ["open of T1", "open of T1"]
+    html = ("--html", str(tmp_path / "no" / "e.html"))
+    assert run(fake, tmp_path, "evals", "show", "open", "--workspace", "T1", *html) == 1
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_evaluations_are_listed(fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(fake, tmp_path, "evals", "list", "--workspace", "T1") == 0
+    assert run(fake, tmp_path, "evals", "list", "--workspace", "T1", "--prompt", "compare.summary") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "There is no evaluation yet.",
+        "e1  2026-12-01 02:00  compare.summary 1.0.0 → 1.0.1  alpha  ended early",
+    ]

@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from core.commands.eval import show_eval, start_eval
+from core.commands.services import Services
 from core.domain.eval_run import EvalPage, EvalRequest, Side
 from core.domain.evaluation import CaseComparison
 from core.domain.policy import Actor
@@ -109,3 +111,15 @@ async def evaluated(
 
 def found(page: EvalPage, case_id: str) -> CaseComparison:
     return next(one for one in page.comparison.cases if one.runs.case_id == case_id)
+
+
+class Deaf:
+    """An engine in a process that dies before it can enqueue."""
+
+    async def enqueue(self, run_id: str, **more: object) -> None:
+        pass
+
+
+def unheard(world: World) -> Services:
+    """The product with an engine that never hears of anything."""
+    return replace(world.services, engine=Deaf())  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ from tests.commands.evaluating import (
     library,
     side_of,
     text_of,
+    unheard,
 )
 from tests.commands.look import count, refused, rows, speaks
 from tests.commands.prompting import make_live, page, withdraw
@@ -414,20 +415,12 @@ async def test_a_stopped_evaluation_keeps_what_it_has_and_opens_no_gate(world: W
 
 async def test_one_that_the_engine_never_heard_of_is_picked_up(world: World) -> None:
     aki, _ = await pair(world)
-    unheard = replace(world.services, engine=Deaf())  # type: ignore[arg-type]
     request = EvalRequest(prompt=SUMMARY, candidate_id=await candidate(world, aki), model="alpha", repeats=1)
-    run_id = await start_eval(unheard, aki, request, event_key="start")
+    run_id = await start_eval(unheard(world), aki, request, event_key="start")
     world.clock.advance(timedelta(minutes=1))
     await pick_up_evals(world.services)
     await world.finished(run_id)
     assert (await show_eval(world.services, aki, run_id)).item.status is EvalStatus.DONE
-
-
-class Deaf:
-    """An engine in a process that died before it could enqueue."""
-
-    async def enqueue(self, run_id: str, **more: object) -> None:
-        pass
 
 
 async def test_one_that_ended_stays_as_it_ended(world: World) -> None:
