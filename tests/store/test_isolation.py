@@ -88,6 +88,7 @@ WITHOUT_WORKSPACE = {
     "thread.count_branches",
     "thread.do_add_thread",
     "thread.do_branch",
+    "thread.unopened_branch",
     "turn.load_turn",
     # How a workspace itself is found or begun.
     "prompt.do_register",
