@@ -15,7 +15,10 @@ from core.llm.catalogue import LOCAL_MODEL
 
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _NICENESS = 5
-"""Below the process that has to acknowledge a platform in time; the model takes every core it can get."""
+"""Below the process that has to acknowledge a platform in time."""
+_THREADS = 1
+"""Several wait for each other at every layer: alone on two cores they are twice as fast, beside other work many times
+slower, down to 0.5 words a second."""
 
 
 def weights() -> Path:
@@ -34,6 +37,7 @@ def parameters(key: str) -> xllamacpp.CommonParams:
     params.model_alias = {LOCAL_MODEL.id}
     params.n_ctx = LOCAL_MODEL.context_tokens
     params.n_parallel = LOCAL_MODEL.concurrency
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _THREADS
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [key]

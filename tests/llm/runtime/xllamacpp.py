@@ -17,6 +17,8 @@ USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 class CommonParams:
     def __init__(self) -> None:
         self.model = SimpleNamespace(path="")
+        self.cpuparams = SimpleNamespace(n_threads=-1)
+        self.cpuparams_batch = SimpleNamespace(n_threads=-1)
         self.model_alias: set[str] = set()
         self.hostnames = ["0.0.0.0"]  # noqa: S104 what has to be changed
         self.port = 8080
@@ -29,7 +31,13 @@ class Server:
     def __init__(self, params: CommonParams) -> None:
         if os.environ["FAKE_START"] == "hang":
             threading.Event().wait()
-        if os.environ["FAKE_START"] == "fail" or not params.offline or params.cache_ram_mib:
+        threads = (params.cpuparams.n_threads, params.cpuparams_batch.n_threads)
+        if (
+            os.environ["FAKE_START"] == "fail"
+            or not params.offline
+            or params.cache_ram_mib
+            or threads != (1, 1)
+        ):
             raise RuntimeError("no start")
         Path(params.model.path).read_text()
         os.write(1, b"what people wrote\n")
