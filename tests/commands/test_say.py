@@ -413,6 +413,8 @@ async def test_a_start_is_checked_without_storing_anything_and_known_when_it_was
         ({"text": "  "}, "empty_message"),
         ({"text": "x" * (MAX_MESSAGE_CHARS + 1)}, "message_too_long"),
         ({"setup": {"models": ["alpha", "nobody"]}}, "unknown_model"),
+        ({"uploads": (Upload(name="a.md", media_type="text/markdown", data=b"a"),) * 11}, "too_many_files"),
+        ({"estimate_seen": False}, "estimate_first"),
     ],
 )
 async def test_what_say_would_refuse_is_refused_before_anything_is_posted(
@@ -430,3 +432,13 @@ async def test_a_start_in_a_place_that_cannot_be_seen_is_refused(world: World) -
     aki = await world.person()
     world.doors.closed.add(("C1", "U1"))
     await refused(check_start(world.services, aki, to_compare(world)), "thread_not_found")
+
+
+async def test_a_start_over_the_budget_is_refused_before_anything_is_posted(world: World) -> None:
+    aki = await world.person()
+    world.policies[WORKSPACE.external_id] = Policy(budget_person_usd_month=0.0)
+    said = to_compare(world, setup={"models": ["alpha", "small"]})
+    first = await refused(check_start(world.services, aki, said), "budget_person")
+    then = await refused(say(world.services, aki, said), "budget_person")
+    assert first.fields == then.fields
+    assert await count(world, "message") == 0
