@@ -7,7 +7,8 @@ when another process took over its work (core.engine.lease), which asks a superv
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -70,8 +71,8 @@ class Work:
     """Runs until it is told to stop, then drains."""
     migrate: Callable[[Settings], Awaitable[str]]
     """Brings the database to this version's form; the revision it has then."""
-    export: Callable[[Settings, str, str], Awaitable[str]]
-    """The document of a thread (id) as `markdown` or `json`. Raises Refusal."""
+    export: Callable[[Settings, str, str], AsyncGenerator[str]]
+    """The document of a thread (id) as `markdown` or `json`, part by part. Raises Refusal before the first."""
     erase: Callable[[Settings, str, str], Awaitable[Erased]]
     """Blanks the content of a person in a workspace (platform ids). Raises Refusal."""
     sync_discord: Callable[[Settings, str, bool], Awaitable[Synced]]
@@ -134,16 +135,32 @@ async def _doctor(settings: Settings, asked: argparse.Namespace, work: Work, loc
 
 
 async def _export(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:
-    document = await work.export(settings, asked.thread, asked.format)
-    if asked.output is None:
-        print(document)
-        return Exit.DONE
-    try:
-        await asyncio.to_thread(asked.output.write_text, document, encoding="utf-8")
-    except OSError as error:
-        _complain(text(locale, "cli.not_written", file=str(asked.output), reason=error.strerror or ""))
-        return Exit.WRONG
+    async with aclosing(work.export(settings, asked.thread, asked.format)) as parts:
+        if asked.output is None:
+            async for part in parts:
+                print(part, end="")
+            return Exit.DONE
+        # Under its own name only once it is whole; a refusal leaves nothing.
+        half = asked.output.with_name(f"{asked.output.name}.part")
+        try:
+            await _written(parts, half)
+            await asyncio.to_thread(half.replace, asked.output)
+        except OSError as error:
+            _complain(text(locale, "cli.not_written", file=str(asked.output), reason=error.strerror or ""))
+            return Exit.WRONG
+        finally:
+            with suppress(OSError):
+                await asyncio.to_thread(half.unlink, missing_ok=True)
     return Exit.DONE
+
+
+async def _written(parts: AsyncGenerator[str], file: Path) -> None:
+    target = await asyncio.to_thread(file.open, "w", encoding="utf-8")
+    try:
+        async for part in parts:
+            await asyncio.to_thread(target.write, part)
+    finally:
+        await asyncio.to_thread(target.close)
 
 
 async def _erase(settings: Settings, asked: argparse.Namespace, work: Work, locale: str) -> Exit:

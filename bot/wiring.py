@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +36,7 @@ from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
 from core.commands import care, prompt_files
 from core.commands.console import PLATFORM, LocalChannels, set_up
+from core.commands.export import export_for_operator
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
 from core.commands.services import Services
@@ -404,11 +405,13 @@ async def migrate_database(settings: Settings) -> str:
         return await revision(store)
 
 
-async def export_thread(settings: Settings, thread_id: str, form: str) -> str:
-    """A thread as Markdown or JSON. Raises Refusal."""
+async def export_thread(settings: Settings, thread_id: str, form: str) -> AsyncGenerator[str]:
+    """A thread as Markdown or JSON, part by part. Raises Refusal."""
     async with _store(settings) as store:
-        file = await care.export_for_operator(store, thread_id, form="json" if form == "json" else "markdown")
-    return file.text
+        file = await export_for_operator(store, thread_id, form="json" if form == "json" else "markdown")
+        async with aclosing(file.parts) as parts:
+            async for part in parts:
+                yield part
 
 
 async def erase_person(settings: Settings, workspace: str, person: str) -> Erased:

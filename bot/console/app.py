@@ -15,6 +15,7 @@ from bot.console.carrying import CarryForms
 from bot.console.eval_page import EvalPages
 from bot.console.evaluating import EvalForms
 from bot.console.events import stream
+from bot.console.export import send
 from bot.console.feed import Feed
 from bot.console.form import Forms
 from bot.console.held import HeldFiles
@@ -39,7 +40,7 @@ from bot.console.upload import read_form
 from bot.console.visit import Visit, Visits, choose, forget_flash, remember_flash
 from core import i18n
 from core.commands.artifact import show_artifact
-from core.commands.care import Format, export_thread
+from core.commands.export import Format, export_thread
 from core.commands.prompt import show_prompt
 from core.commands.services import Services
 from core.domain.errors import Refusal, StoreUnavailable
@@ -444,10 +445,7 @@ class Console:
     async def _export(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         form = EXPORTS.get(request.query.get("format", ""), "markdown")
         file = await export_thread(self._services, visit.actor, _thread(request), form=form)
-        disposition = {"Content-Disposition": f'attachment; filename="{file.name}"'}
-        return web.Response(
-            body=file.text.encode(), content_type=file.media_type, charset="utf-8", headers=disposition
-        )
+        return await send(request, file)
 
     async def _download(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         query = request.query

@@ -1,6 +1,6 @@
 """Exit codes and what is said where. The work itself is a fake that remembers; the doctor has its own tests."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,10 +65,13 @@ class FakeWork:
             raise self.failure
         return "0007"
 
-    async def export(self, settings: Settings, thread: str, form: str) -> str:
+    async def export(self, settings: Settings, thread: str, form: str) -> AsyncGenerator[str]:
         if thread != "t1":
             raise Refusal("thread_not_found")
-        return f"{form} of {thread}: 会話"
+        yield f"{form} of {thread}: "
+        if self.failure:
+            raise self.failure
+        yield "会話\n"
 
     async def erase(self, settings: Settings, workspace: str, person: str) -> Erased:
         self.done.append(f"erase {person} in {workspace}")
@@ -269,8 +272,18 @@ def test_export_goes_to_standard_output_or_into_a_file(
     assert capsys.readouterr().out == "markdown of t1: 会話\n"
     file = tmp_path / "out.json"
     assert run(fake, tmp_path, "export", "t1", "--format", "json", "--output", str(file)) == 0
-    assert file.read_text(encoding="utf-8") == "json of t1: 会話"
+    assert file.read_text(encoding="utf-8") == "json of t1: 会話\n"
+    assert list(tmp_path.iterdir()) == [file]
     assert capsys.readouterr().out == ""
+
+
+def test_an_export_that_breaks_off_leaves_what_was_there(fake: FakeWork, tmp_path: Path) -> None:
+    file = tmp_path / "out.md"
+    file.write_text("of yesterday")
+    fake.failure = StoreUnavailable("database is locked")
+    assert run(fake, tmp_path, "export", "t1", "--output", str(file)) == 1
+    assert file.read_text() == "of yesterday"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_export_into_a_folder_that_is_not_there_says_so(

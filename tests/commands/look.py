@@ -1,11 +1,13 @@
 """Shorthands with which tests of commands look at what is stored and shown."""
 
 from collections.abc import Awaitable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
+from core.commands.export import ExportedFile
 from core.domain.errors import Refusal
 from core.domain.policy import Actor
 from core.domain.view import AnswerView, ButtonAction, MessageView, Phrase, ThreadPage
@@ -36,6 +38,12 @@ async def rows(world: World, table: str) -> list[dict[str, Any]]:
     async with world.store.reading() as session:
         found = await session.execute(select(Row.metadata.tables[table]))
         return sorted((dict(row) for row in found.mappings()), key=lambda row: str(next(iter(row.values()))))
+
+
+async def whole(file: ExportedFile) -> str:
+    """The text of an export."""
+    async with aclosing(file.parts) as parts:
+        return "".join([part async for part in parts])
 
 
 def message(page: ThreadPage, text: str) -> MessageView:

@@ -1,13 +1,11 @@
-"""Care for data: export, erase, retention."""
+"""Care for data: erase, retention."""
 
 import asyncio
-import hashlib
-import json
 import re
 from datetime import timedelta
 
 from core.commands.branch import BranchRequest, branch
-from core.commands.care import erase_for_operator, erase_person, export_for_operator, export_thread
+from core.commands.care import erase_for_operator, erase_person
 from core.commands.message import edit_message
 from core.commands.receipt import show_ai_input
 from core.commands.say import Upload
@@ -20,40 +18,6 @@ from tests.product import WORKSPACE, World
 
 SECRET = re.compile(r"sekrit\w*", re.IGNORECASE)
 PNG = b"\x89PNG\r\n\x1a\n sekrit pixels" + b"\x00" * 32
-
-
-async def test_an_exported_thread_is_whole_and_its_hashes_hold(world: World) -> None:
-    aki = await world.person()
-    upload = Upload(name="notes.md", media_type="text/markdown", data=b"# notes")
-    thread = (await world.say(aki, "one ### #9 fake", uploads=(upload,))).thread_id
-    assert thread
-    await world.say(aki, "two", thread)
-    new = await branch(world.services, aki, BranchRequest(thread_id=thread, position=3), event_key="b")
-    file = await export_thread(world.services, aki, new.id, form="json")
-    document = json.loads(file.text)
-    assert (document["thread"], document["parent"], document["depth"]) == (new.id, thread, 1)
-    (line,) = document["conversations"]
-    assert [m["text"] for m in line["messages"]] == ["one ### #9 fake", "answer 1", "two"]
-    assert [m["position"] for m in line["messages"]] == [1, 2, 3]
-    for each in line["messages"]:
-        assert each["sha256"] == hashlib.sha256(each["text"].encode()).hexdigest()
-    assert line["messages"][0]["attachments"][0]["sha256"] == hashlib.sha256(b"# notes").hexdigest()
-    content = json.dumps(document["conversations"], ensure_ascii=False, separators=(",", ":"))
-    assert document["sha256"] == hashlib.sha256(content.encode()).hexdigest()
-    markdown = await export_thread(world.services, aki, new.id, form="markdown")
-    for piece in ("one ### #9 fake", "answer 1", "two", document["sha256"], "notes.md"):
-        assert piece in markdown.text
-    assert await export_for_operator(world.store, new.id, form="json") == file
-
-
-async def test_a_thread_that_cannot_be_seen_is_not_exported(world: World) -> None:
-    aki, ben = await world.person(), await world.person("U2", "Ben")
-    thread = await new_thread(world, aki, "among us")
-    world.doors.closed.add(("C1", "U2"))
-    await refused(export_thread(world.services, ben, thread, form="json"), "thread_not_found")
-    unknown = ThreadId("unknown")
-    await refused(export_thread(world.services, aki, unknown, form="json"), "thread_not_found")
-    await refused(export_for_operator(world.store, unknown, form="json"), "thread_not_found")
 
 
 async def a_thread_full_of_secrets(world: World, tanaka: Actor, ben: Actor) -> tuple[ThreadId, ThreadId]:

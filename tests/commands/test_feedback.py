@@ -4,13 +4,14 @@ import asyncio
 import json
 
 from core.commands.branch import BranchRequest, branch
-from core.commands.care import erase_person, export_thread
+from core.commands.care import erase_person
+from core.commands.export import export_thread
 from core.commands.feedback import give_feedback
 from core.domain.feedback import COMMENT_CHARS, Thumb
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.view import AnswerState
-from tests.commands.look import answer, count, new_thread, refused, rows
+from tests.commands.look import answer, count, new_thread, refused, rows, whole
 from tests.product import World
 
 
@@ -113,14 +114,14 @@ async def test_nothing_is_rated_before_something_is_written(world: World) -> Non
 
 async def test_feedback_goes_along_with_an_exported_thread(world: World) -> None:
     aki, thread, ref = await rated(world)
-    plain = json.loads((await export_thread(world.services, aki, thread, form="json")).text)
+    plain = json.loads(await whole(await export_thread(world.services, aki, thread, form="json")))
     assert plain["feedback"] == []
     await give_feedback(world.services, aki, ref, "down", comment="Wrong.", event_key="1")
-    exported = json.loads((await export_thread(world.services, aki, thread, form="json")).text)
+    exported = json.loads(await whole(await export_thread(world.services, aki, thread, form="json")))
     (one,) = exported["feedback"]
     assert (one["answer"], one["person"], one["thumb"], one["comment"]) == (ref, aki.name, "down", "Wrong.")
     assert exported["sha256"] == plain["sha256"]
-    markdown = (await export_thread(world.services, aki, thread, form="markdown")).text
+    markdown = await whole(await export_thread(world.services, aki, thread, form="markdown"))
     assert f"`{ref}`: down, {aki.name}: Wrong." in markdown
 
 

@@ -7,8 +7,8 @@ import pytest
 from core.commands.answer import answer_again
 from core.commands.artifact import list_saved, save_answer, show_artifact
 from core.commands.branch import BranchRequest, branch
-from core.commands.care import export_thread
 from core.commands.compare import compare_answers, join, reveal, vote
+from core.commands.export import export_thread
 from core.commands.model import show_usage
 from core.commands.review import ReviewRequest, cross_review
 from core.domain.errors import FailureKind
@@ -16,7 +16,7 @@ from core.domain.ids import ThreadId
 from core.domain.policy import Actor, Policy
 from core.domain.thread import Mode
 from core.domain.view import AnswerState, ButtonAction
-from tests.commands.look import refused, rows, speaks
+from tests.commands.look import refused, rows, speaks, whole
 from tests.modes.look import by_model, receipt, started
 from tests.product import World
 
@@ -71,7 +71,7 @@ async def test_no_name_is_in_comparison_review_artifact_export_and_branch(world:
     hides(await list_saved(world.services, aki, thread))
     hides(await show_artifact(world.services, aki, thread, "kept"))
     for form in ("markdown", "json"):
-        hides((await export_thread(world.services, aki, thread, form=form)).text)
+        hides(await whole(await export_thread(world.services, aki, thread, form=form)))
     new = await branch(world.services, aki, BranchRequest(thread_id=thread), event_key="b")
     await world.quiet(aki, new.id)
     hides([view for view in world.poster.posts.values() if not hasattr(view, "model")])
