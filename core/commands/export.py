@@ -108,7 +108,7 @@ async def _markdown(store: Store, thread: Thread) -> AsyncGenerator[str]:
         given = [_feedback(one) for one in await feedback_in(session, thread.workspace_id, thread.id)]
     if given:
         yield "\n## feedback\n\n" + "".join(f"{_markdown_feedback(one)}\n" for one in given)
-    yield f"\nEnd of the thread, sha256 `{content.end()[1]}`\n"
+    yield f"\n---\n\nsha256 `{content.end()[1]}`\n"
 
 
 async def _steps(session: Session, thread: Thread) -> AsyncIterator["dict[str, Any] | list[dict[str, Any]]"]:
