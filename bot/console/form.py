@@ -1,6 +1,5 @@
 """What a person does on the page: each form becomes one core command."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from urllib.parse import urlencode
@@ -44,7 +43,6 @@ from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, ButtonAction
 
 COMMAND_CHARS: Final = 200
-PROMPTS: Final = re.compile(r"[/／]prompts(?:\s+(\S+))?", re.IGNORECASE)
 MODE_WORDS: Final = (Word.COMPARE, Word.DEBATE, Word.CODRAFT, Word.WORKFLOW)
 
 
@@ -285,14 +283,15 @@ class Forms:
         return replace(self._changed(thread_id), flash=i18n.text(visit.reader.locale, key, **fields))
 
     async def _command(self, visit: Visit, form: Form, text: str) -> Outcome:
-        if wanted := PROMPTS.fullmatch(text):
-            return Outcome(location=prompt_path(wanted[1]) if wanted[1] else "/prompts")
         command = parse_command(text)
         if command is None:
             raise Refusal("unknown_command", command=text[:COMMAND_CHARS].split()[0])
         match command.word:
             case Word.THREADS:
                 return Outcome(location=f"/c/{form['channel']}" if form["channel"] else "/")
+            case Word.PROMPTS:
+                name = command.rest.partition(" ")[0]
+                return Outcome(location=prompt_path(name) if name else "/prompts")
             case Word.MODELS | Word.USAGE | Word.HELP:
                 return Outcome(location=f"/{command.word.value}", panel=True)
             case Word.COMPARE | Word.DEBATE | Word.CODRAFT | Word.WORKFLOW:

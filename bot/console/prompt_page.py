@@ -6,20 +6,9 @@ from urllib.parse import quote
 
 from bot.console.page import Pages
 from bot.console.parse import Form
-from bot.console.prompted import (
-    PARTS,
-    Editing,
-    begun,
-    changed_parts,
-    elsewhere,
-    joined,
-    opening,
-    raised,
-    rows,
-    typed_in,
-    version_in,
-)
+from bot.console.prompted import Editing, begun, elsewhere, joined, typed_in
 from bot.console.visit import Visit
+from bot.prompt_outline import PARTS, changed_parts, opening, raised, rows, version_in
 from core.commands.prompt import list_prompts, prompt_history, show_prompt
 from core.commands.prompt_edit import check_draft
 from core.commands.prompt_live import prompt_status

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from bot.console.prompted import PARTS
+from bot.prompt_outline import PARTS
 from core.commands.say import Upload
 from core.domain.errors import Refusal
 

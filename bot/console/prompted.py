@@ -3,39 +3,12 @@
 The text of a part is the field `part.<file>`; a part that was emptied is sent empty and is taken away.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
 
 from bot.console.parse import Form
-from core.domain.errors import Refusal
-from core.domain.prompt import (
-    MIN_REASON_CHARS,
-    DraftCheck,
-    PartChange,
-    PartMerge,
-    PromptPage,
-    PromptProblem,
-    PromptText,
-    PromptVersionView,
-)
-
-METADATA: Final = "prompt.yaml"
-PARTS: Final = (
-    "system.md",
-    "task.md",
-    "fragments.yaml",
-    "few_shot.yaml",
-    "output.schema.json",
-    METADATA,
-)
-"""In the order in which people read them; every prompt has the last one."""
-
-LEVELS: Final = ("patch", "minor", "major")
-
-_WRITTEN_BY_US = re.compile(r"^(version|last_updated):.*\n?", re.MULTILINE)
-_MOVE = re.compile(r"v\S+ → v\S+:")
+from bot.prompt_outline import PARTS
+from core.domain.prompt import PartMerge, PromptPage, PromptProblem, PromptText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,83 +65,6 @@ def joined(
     return Editing(text=text, reason=reason, merges=merges, from_draft=page.draft is not None)
 
 
-def raised(check: DraftCheck, page: PromptPage, base_id: str) -> tuple[tuple[str, str], ...]:
-    """Greater steps than the change asks for, each with its version: it comes after the base and every own version."""
-    before = [_numbers(one) for one in page.versions if not one.shipped or one.version_id == base_id]
-    if check.bump not in LEVELS or not before:
-        return ()
-    numbers = max(before)
-    steps = {"minor": (numbers[0], numbers[1] + 1, 0), "major": (numbers[0] + 1, 0, 0)}
-    greater = LEVELS[LEVELS.index(check.bump) + 1 :]
-    return tuple((level, ".".join(map(str, steps[level]))) for level in greater)
-
-
-def _numbers(version: PromptVersionView) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.version.split("."))
-
-
 def elsewhere(problems: Sequence[PromptProblem]) -> list[PromptProblem]:
     """Problems of no part in particular."""
     return [problem for problem in problems if problem.file not in PARTS]
-
-
-def changed_parts(before: Mapping[str, str], after: Mapping[str, str]) -> list[PartChange]:
-    """Parts that differ, in the order of the form; version and date, which the product writes, are no difference."""
-    pairs = [(part, _said(part, before), _said(part, after)) for part in PARTS]
-    return [PartChange(file=part, before=old, after=new) for part, old, new in pairs if old != new]
-
-
-def _said(part: str, files: Mapping[str, str]) -> str:
-    text = files.get(part, "")
-    return _WRITTEN_BY_US.sub("", text) if part == METADATA else text
-
-
-def opening(page: PromptPage, target: PromptVersionView) -> str:
-    """What the reason of a rollback begins with (spec §10)."""
-    return f"v{page.item.version} → v{target.version}: "
-
-
-def rollback_reason(typed: str) -> str:
-    """The reason as it was typed. Raises Refusal when nothing follows its opening."""
-    said = _MOVE.sub("", typed, count=1).strip()
-    if len(said) < MIN_REASON_CHARS:
-        raise Refusal("prompt_reason_missing", least=MIN_REASON_CHARS)
-    return typed
-
-
-def version_in(page: PromptPage, version_id: str) -> PromptVersionView:
-    """One of the versions of a page. Raises Refusal for any other."""
-    for version in page.versions:
-        if version.version_id == version_id:
-            return version
-    raise Refusal("prompt_version_unknown", name=page.item.name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A version in the list of versions, and what can be done with it."""
-
-    version: PromptVersionView
-    can_promote: bool
-    can_roll_back: bool
-    can_verify: bool
-    previous: str = field(default="")
-    """Id of the version before it; empty for the first."""
-
-
-def rows(page: PromptPage) -> list[Row]:
-    """The versions with what the reader can do with each; what is older than the live one is rolled back to."""
-    live = next((place for place, one in enumerate(page.versions) if one.live), None)
-    made = []
-    for place, one in enumerate(page.versions):
-        newer = live is None or place < live
-        made.append(
-            Row(
-                version=one,
-                can_promote=page.can_promote and not one.live and newer,
-                can_roll_back=page.can_promote and not one.live and not newer,
-                can_verify=page.can_verify and not one.shipped and not one.mine and not one.live,
-                previous=page.versions[place + 1].version_id if place + 1 < len(page.versions) else "",
-            )
-        )
-    return made

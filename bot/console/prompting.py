@@ -6,8 +6,9 @@ from typing import Final
 from bot.console.outcome import Outcome
 from bot.console.parse import Form, event_key_of, position_of
 from bot.console.prompt_page import prompt_path
-from bot.console.prompted import rollback_reason, text_of
+from bot.console.prompted import text_of
 from bot.console.visit import Visit
+from bot.prompt_outline import rollback_reason
 from core import i18n
 from core.commands.prompt_edit import drop_draft, save_draft, save_version
 from core.commands.prompt_live import archive, promote, reload_prompts, roll_back, verify_version

@@ -116,6 +116,8 @@ def command_in(words: Words, *, ours: bool) -> TextCommand | None:
     command = parse_command(words.text) if words.mentions_bot else None
     if command is None or (ours and command.word in STARTS) or not is_meant(command):
         return None
+    if command.word is Word.PROMPTS:
+        return None
     if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None
     if command.word in WITH_ONE_WORD and len(command.rest.split()) > 1:

@@ -32,6 +32,7 @@ from bot.slack.people import PLATFORM, People
 from bot.slack.pin import Pins
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
 from bot.slack.private import Private
+from bot.slack.prompt import Prompts
 from bot.slack.review import Reviewer
 from bot.slack.socket import Sockets
 from bot.slack.start import Starter
@@ -167,7 +168,13 @@ class SlackAdapter:
         private = Private(platform.calls, platform.files, platform.access)
         carrying = _carrying(platform, services, callers=callers, private=private, reviewer=reviewer)
         desk = Desk(
-            services, platform.access, platform.files, starter=starter, reviewer=reviewer, carrying=carrying
+            services,
+            platform.access,
+            platform.files,
+            starter=starter,
+            reviewer=reviewer,
+            carrying=carrying,
+            prompts=Prompts(services=services, access=platform.access, files=platform.files),
         )
         intake = Intake(
             services=services,

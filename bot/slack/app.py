@@ -58,6 +58,7 @@ from bot.slack.parse import (
 )
 from bot.slack.picking import PICKING
 from bot.slack.private import Private, explain
+from bot.slack.prompt_form import PROMPT, PROMPT_TITLE, PROMPT_VIEWS, Leaf
 from bot.slack.review import REVIEW_PICK, REVIEW_START
 from bot.slack.start import MODES, START_ACTION
 from bot.slack.start_form import WORKFLOW
@@ -272,11 +273,8 @@ class SlackApp:
         if click.action == FEEDBACK_ACTION:
             await self._rate(bot, click)
             return
-        if (title := self._desk.carrying.title(click.action)) is not None:
-            spot, carrying = click.spot, self._desk.carrying
-            await self._modals.open(
-                bot, spot, title, lambda caller: carrying.fill(caller, spot, click.action, click.value)
-            )
+        if (opened := self._opened_by(click)) is not None:
+            await self._modals.open(bot, click.spot, *opened)
             return
         name = click.action.removeprefix(ACTION)
         if click.action in AT_ONCE:
@@ -302,6 +300,16 @@ class SlackApp:
             message = sentence(told) if isinstance(told, str) else told
             await self._private.tell(bot, click.spot, message)
 
+    def _opened_by(self, click: Click) -> tuple[str, Callable[[Caller], Awaitable[View]]] | None:
+        """The title of the form that a button of a feature opens, and what fills it in; None for any other button."""
+        carrying, prompts = self._desk.carrying, self._desk.prompts
+        if click.action.startswith(PROMPT):
+            return PROMPT_TITLE, lambda caller: prompts.press(caller, click, Leaf())
+        title = carrying.title(click.action)
+        if title is None:
+            return None
+        return title, lambda caller: carrying.fill(caller, click.spot, click.action, click.value)
+
     async def _rate(self, bot: Bot, click: Click) -> None:
         """A thumb under an answer: up is noted, down also asks why."""
         given, spot, desk = pressed(click.value), click.spot, self._desk.feedback
@@ -320,6 +328,11 @@ class SlackApp:
             after = await self._desk.carrying.in_view(caller, click, view)
             if after is not None and await self._modals.show(bot, str(view["id"]), after):
                 self._modals.follow(bot, click.spot.user, str(view["id"]), after)
+            return
+        if view.get("callback_id") in PROMPT_VIEWS:
+            await self._modals.show(
+                bot, str(view["id"]), await self._desk.prompts.in_view(caller, click, view)
+            )
             return
         if click.action == THREAD_FIELD:
             subject = about(str(view.get("private_metadata") or ""))
@@ -381,6 +394,14 @@ class SlackApp:
                 slash.spot,
                 f"slack_modes.{mode.value}",
                 lambda caller: self._desk.starter.fill(caller, slash.spot.channel, mode, slash.text),
+            )
+            return
+        if word is Word.PROMPTS:
+            await self._modals.open(
+                bot,
+                slash.spot,
+                PROMPT_TITLE,
+                lambda caller: self._desk.prompts.opened(caller, slash.text),
             )
             return
         if word in PICKING:

@@ -36,6 +36,7 @@ from bot.slack.page import help_message, home_view, models_message, sentence, th
 from bot.slack.parse import ACTION, Spot, Submission
 from bot.slack.people import PLATFORM
 from bot.slack.private import send_file
+from bot.slack.prompt import Prompts
 from bot.slack.render import SlackMessage
 from bot.slack.review import Reviewer, Wish
 from bot.slack.start import Starter
@@ -70,10 +71,12 @@ class Desk:
         starter: Starter,
         reviewer: Reviewer,
         carrying: Carrying,
+        prompts: Prompts,
     ) -> None:
         self.starter = starter
         self.reviewer = reviewer
         self.carrying = carrying
+        self.prompts = prompts
         self.feedback = FeedbackDesk(services=services)
         self._services = services
         self._access = access
@@ -86,6 +89,8 @@ class Desk:
         match command.word:
             case Word.THREADS | Word.MODELS | Word.USAGE | Word.HELP:
                 return await self.look_up(caller, spot, command.word)
+            case Word.PROMPTS:
+                return await self.prompts.typed(caller, command.rest)
             case Word.COMPARE | Word.DEBATE | Word.CODRAFT | Word.WORKFLOW:
                 return await self.starter.offer(caller, spot, command)
             case word if word in CARRIED_WORDS or word is Word.HANDOVER:

@@ -18,6 +18,7 @@ from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again
 from bot.slack.offered import SENT_FORMS
 from bot.slack.parse import Spot, Submission
 from bot.slack.private import explain
+from bot.slack.prompt_form import SENT_PROMPTS
 from bot.slack.review import REVIEW, SAVE
 from bot.slack.start_form import START, blamed
 from core import i18n
@@ -112,6 +113,8 @@ class Modals:
             after = await self._desk.carrying.submit(caller, form)
             title = SENT_FORMS[form.name]
             return note(caller.locale, title=title, sentence=after) if isinstance(after, str) else after
+        if form.name in SENT_PROMPTS:
+            return await self._desk.prompts.submit(caller, form)
         if form.name == REVIEW:
             return await self._desk.reviewer.submit_review(caller, form)
         if form.name == BRANCH:

@@ -5,6 +5,7 @@ from typing import Final
 from bot.slack.carrying import SENT as CARRIED_FORMS
 from bot.slack.feedback import FEEDBACK, FEEDBACK_TITLE
 from bot.slack.form import BRANCH, OTHER
+from bot.slack.prompt_form import SENT_PROMPTS
 from bot.slack.review import REVIEW, SAVE
 from bot.slack.start_form import START
 from core.commands.text import Word
@@ -33,6 +34,7 @@ TITLES: Final = {
 
 SENT_FORMS: Final = {
     **CARRIED_FORMS,
+    **SENT_PROMPTS,
     BRANCH: "slack.branch_title",
     OTHER: "slack.other_title",
     START: "slack_modes.title",
@@ -58,6 +60,7 @@ COMMANDS: Final = {
     "/adoptions": Word.ADOPTIONS,
     "/pins": Word.PINS,
     "/artifacts": Word.ARTIFACTS,
+    "/prompts": Word.PROMPTS,
     "/threads": Word.THREADS,
     "/models": Word.MODELS,
     "/usage": Word.USAGE,

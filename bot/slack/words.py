@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.carried import is_meant
+from bot.prompt_outline import asked
 from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.errors import Refusal
 from core.domain.handover import read_target
@@ -73,6 +74,8 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
             return command if ours else None
         case Word.RETRY | Word.SAVE | Word.ARTIFACTS:
             return command if len(command.rest.split()) <= 1 or _QUOTED.fullmatch(command.rest) else None
+        case Word.PROMPTS:
+            return command if asked(command.rest) else None
         case Word.REVIEW:
             return command if not command.rest or _NUMBERED.match(command.rest) else None
         case _:

@@ -27,6 +27,7 @@ class Word(StrEnum):
     REJECT = "reject"
     WITHDRAW = "withdraw"
     ADOPTIONS = "adoptions"
+    PROMPTS = "prompts"
     THREADS = "threads"
     MODELS = "models"
     USAGE = "usage"

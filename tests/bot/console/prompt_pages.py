@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.console.parse import Form
-from bot.console.prompted import PARTS, Editing, elsewhere, raised, rows
+from bot.console.prompted import Editing, elsewhere
 from bot.console.render import Reader, Renderer
+from bot.prompt_outline import PARTS, raised, rows
 from core.domain.artifact import diff
 from core.domain.eval_run import OPEN, EvalStatus
 from core.domain.prompt import DraftCheck, PromptState, PromptText

@@ -3,7 +3,7 @@
 from html import unescape
 
 from bot.console.prompt_zip import parts_in, zipped
-from bot.console.prompted import PARTS
+from bot.prompt_outline import PARTS
 from core.commands.say import Upload
 from core.prompts.parse import FILES
 from tests.bot.console.conftest import Ground, Visitor

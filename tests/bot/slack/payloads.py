@@ -23,7 +23,7 @@ from core import i18n
 from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, EstimateView, Phrase
 from core.modes.workflow_file import load_workflows
-from tests.bot.slack import carried_payloads
+from tests.bot.slack import carried_payloads, prompt_payloads
 from tests.examples import handover_views, records, views
 
 URL = "https://testers.slack.com/"
@@ -93,6 +93,7 @@ def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
     yield "usage", usage_message(locale, records.USAGE_LINES)
     yield "usage_none", usage_message(locale, ())
     yield from carried_payloads.cards(locale)
+    yield from prompt_payloads.cards(locale)
     yield "help", help_message(locale, "promptflow")
     for mode in MOST:
         yield f"question_{mode.value}", question_message(locale, full(mode), views.HOSTILE, WORKFLOWS)
@@ -124,6 +125,7 @@ def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
             )
     targets = {mode: full(mode) for mode in MOST}
     yield from carried_payloads.forms(locale, targets, WORKFLOWS, ESTIMATE)
+    yield from prompt_payloads.forms(locale)
     yield "home", home_view(locale, URL, records.CHANNELS, records.USAGE_LINES, "promptflow")
     yield "home_empty", home_view(locale, URL, (), (), "promptflow")
     yield "home_full", home_view(locale, URL, records.CHANNELS * 30, records.USAGE_LINES * 40, "promptflow")

@@ -2,7 +2,18 @@
 
 import pytest
 
-from bot.console.prompted import changed_parts, raised, rollback_reason, rows
+from bot.prompt_outline import (
+    RELOAD,
+    STATUS,
+    Asked,
+    asked,
+    changed_parts,
+    parts_document,
+    raised,
+    rollback_reason,
+    rows,
+    typed_part,
+)
 from core.domain.errors import Refusal
 from core.domain.prompt import DraftCheck, PromptState
 from tests.examples.prompt_views import page, version
@@ -53,3 +64,46 @@ def test_what_is_newer_than_the_live_version_is_promoted_and_what_is_older_rolle
     assert [row.can_promote for row in away] == [True]
     nobody = rows(page(can_promote=False, can_verify=False))
     assert not any(row.can_promote or row.can_roll_back or row.can_verify for row in nobody)
+
+
+@pytest.mark.parametrize(
+    ("typed", "means"),
+    [
+        ("", Asked()),
+        (" Status ", Asked(word=STATUS)),
+        ("reload", Asked(word=RELOAD)),
+        ("chat.answer", Asked(name="chat.answer")),
+        ("team.weekly_report v1.10.0", Asked(name="team.weekly_report", version="1.10.0")),
+        ("are great", None),
+        ("chat.answer is good", None),
+        ("../../etc", None),
+        ("chat", None),
+    ],
+)
+def test_only_a_name_with_perhaps_a_version_or_one_of_two_words_is_asked_for(
+    typed: str, means: Asked | None
+) -> None:
+    assert asked(typed) == means
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "kept"),
+    [
+        ("Be brief.", "Be brief.\n", "Be brief.\n"),
+        ("Be brief.\r\nAlways.", "Be brief.\n\n", "Be brief.\nAlways.\n\n"),
+        ("Be brief.\n\n\n", "Be brief.", "Be brief."),
+        ("new", "", "new\n"),
+        (" \n ", "Be brief.\n", ""),
+    ],
+)
+def test_a_typed_part_ends_as_it_did_before_and_an_emptied_one_is_taken_away(
+    typed: str, before: str, kept: str
+) -> None:
+    assert typed_part(typed, before) == kept
+
+
+def test_a_document_of_parts_keeps_fences_within_them_apart_from_its_own() -> None:
+    document = parts_document("chat.answer 1.0.0", {"task.md": "b", "system.md": "````\na\n````"})
+    assert document == (
+        "# chat.answer 1.0.0\n\n## system.md\n\n`````\n````\na\n````\n`````\n\n## task.md\n\n```\nb\n```\n"
+    )
