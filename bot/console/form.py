@@ -12,6 +12,7 @@ from bot.console.outcome import Outcome
 from bot.console.page import last_answer, last_offering
 from bot.console.parse import (
     Form,
+    called,
     count_of,
     event_key_of,
     local_path,
@@ -27,6 +28,7 @@ from core.commands.answer import answer_again, keep_answer, stop
 from core.commands.artifact import edit_artifact, save_answer
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join, reveal, vote
+from core.commands.console import in_direct
 from core.commands.feedback import give_feedback
 from core.commands.message import delete_message, edit_message
 from core.commands.opening import estimate_start, usual_setup
@@ -66,6 +68,7 @@ class Forms:
         if not form["thread_id"]:
             place = Place(platform=PLATFORM, channel=form["channel"], thread="")
         names = [person.name for person in visit.people]
+        text, mentioned = called(text)
         result = await say(
             self.services,
             visit.actor,
@@ -73,7 +76,10 @@ class Forms:
                 text=text,
                 event_key=event_key_of(form),
                 external_id=event_key_of(form),
-                mentions_bot=True,
+                # Whoever begins a thread speaks to the product, and so does everybody in a direct conversation.
+                mentions_bot=mentioned
+                or place is not None
+                or await in_direct(self.services, visit.actor, form["thread_id"]),
                 mentions_other=mentions_other(text, visit.actor.name, names),
                 place=place,
                 thread_id=ThreadId(form["thread_id"]) if place is None else None,

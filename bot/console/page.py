@@ -23,6 +23,7 @@ from core.domain import codraft, compare, debate
 from core.domain.artifact import diff
 from core.domain.debate import DebateRole
 from core.domain.errors import Refusal
+from core.domain.policy import Listen
 from core.domain.review import MOST_REVIEWERS
 from core.domain.thread import Mode
 from core.domain.view import (
@@ -100,6 +101,8 @@ class Pages:
         page = await show_thread(self.services, visit.actor, thread_id, before=before)
         saved = await list_saved(self.services, visit.actor, thread_id)
         channels = await list_channels(self.services, visit.actor, PLATFORM)
+        direct = any(c.external_id == page.place.channel and c.visibility == "direct" for c in channels)
+        listens = direct or self.services.policy(visit.actor.workspace).listen is Listen.ALL
         return await asyncio.to_thread(
             self.renderer.thread,
             page,
@@ -110,7 +113,7 @@ class Pages:
             newest=before is None,
             models=(),
             modes=(),
-            placeholder=self._text(visit, "placeholder_thread"),
+            placeholder=self._text(visit, "placeholder_thread" if listens else "placeholder_mention"),
         )
 
     async def entries(self, visit: Visit, thread_id: str) -> str:

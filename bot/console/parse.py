@@ -15,6 +15,8 @@ FILE_UNSAFE: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f-\x9f\u200e\u200f\u202
 FILE_PLAIN: Final = re.compile(r"[^\w .()+-]", re.ASCII)
 FILE_NAME_CHARS: Final = 80
 RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+CALL: Final = re.compile(r"(?<!\w)@promptflow(?![A-Za-z0-9_])", re.IGNORECASE)
+CALL_AT_HEAD: Final = re.compile(CALL.pattern + r"[\s,:、，：]*", re.IGNORECASE)
 LOCAL_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 COMMANDS: Final = (
@@ -157,6 +159,12 @@ def mentions_other(text: str, me: str, names: Iterable[str]) -> bool:
         name != me and re.match(rf"@{re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
         for name in names
     )
+
+
+def called(text: str) -> tuple[str, bool]:
+    """A message without the `@promptflow` it begins with, and whether it calls the product anywhere."""
+    head = CALL_AT_HEAD.match(text.lstrip())
+    return (text.lstrip()[head.end() :], True) if head else (text, CALL.search(text) is not None)
 
 
 def position_of(value: str) -> int | None:

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from core.commands.person import NAME_CHARS, PersonSeen, WorkspaceSeen
-from core.commands.services import Services
+from core.commands.services import Services, access_thread
 from core.domain.errors import Refusal
 from core.domain.ids import PersonId, WorkspaceId
+from core.domain.policy import Action, Actor
 from core.store.database import Store
 from core.store.workspace import (
+    channels_by_id,
     do_add_channel,
     do_add_workspace,
     do_see_person,
@@ -35,6 +37,14 @@ class LocalChannels:
         async with self.store.reading() as session:
             seen = await visible_channels(session, workspace_id, person)
         return any(row.external_id == channel for row in seen)
+
+
+async def in_direct(services: Services, actor: Actor, thread_id: str) -> bool:
+    """Whether a thread lies in a direct conversation. Raises Refusal when the actor cannot speak there."""
+    thread = await access_thread(services, actor, Action.SAY, thread_id)
+    async with services.store.reading() as session:
+        channel = (await channels_by_id(session, actor.workspace_id)).get(thread.place.channel)
+    return channel is not None and channel.visibility == "direct"
 
 
 async def set_up(services: Services) -> None:

@@ -22,6 +22,10 @@ class Talk(ABC):
         """A person writes in a thread without calling the bot; the message's id on the platform."""
 
     @abstractmethod
+    async def call(self, thread: str, text: str) -> None:
+        """A person calls the bot by its name in a thread."""
+
+    @abstractmethod
     async def answered(self, thread: str, answers: int) -> None:
         """Return when a thread shows so many complete answers and nothing is being written."""
 
@@ -72,8 +76,12 @@ class IntakeContract:
         await talk.answered(thread, 1)
         talk.world.policies[talk.workspace] = Policy(listen=Listen.MENTIONS)
         await talk.reply(thread, "Thinking aloud")
-        assert (await talk.conversation(thread))[-1] == "Thinking aloud"
-        assert len(talk.world.model.calls) == 1
+        await talk.call(thread, "So?")
+        await talk.answered(thread, 2)
+        texts = await talk.conversation(thread)
+        assert texts == ["Which database?", "answer 1", "Thinking aloud", "So?", "answer 2"]
+        assert len(talk.world.model.calls) == 2
+        assert "Thinking aloud" in talk.world.model.sent()
 
     async def test_an_edit_and_a_deletion_reach_what_is_sent_next(self, talk: Talk) -> None:
         thread = await talk.begin("Which database?")

@@ -196,6 +196,9 @@ class ConsoleTalk(Talk):
                 self._told.append(i18n.refusal("en", refused))
         return text
 
+    async def call(self, thread: str, text: str) -> None:
+        await self.reply(thread, f"@promptflow {text}")
+
     async def answered(self, thread: str, answers: int) -> None:
         async def complete() -> bool:
             items = (await show_thread(self._services, (await self._visit()).actor, thread)).items

@@ -121,6 +121,9 @@ class DiscordTalk(Talk):
         await eventually(taken)
         return message
 
+    async def call(self, thread: str, text: str) -> None:
+        await self.reply(thread, f"{MENTION} {text}")
+
     async def answered(self, thread: str, answers: int) -> None:
         await self._there.answered(thread, answers)
 

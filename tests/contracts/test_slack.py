@@ -136,6 +136,9 @@ class SlackTalk(Talk):
         await self._server.announce("C1", message, copies=copies)
         return str(message["ts"])
 
+    async def call(self, thread: str, text: str) -> None:
+        await self.reply(thread, f"{MENTION} {text}")
+
     async def answered(self, thread: str, answers: int) -> None:
         await self._slack.settled("C1", thread, answers=answers)
 

@@ -7,6 +7,7 @@ from bot.console.parse import (
     Form,
     accepted_language,
     attachment,
+    called,
     count_of,
     event_key_of,
     local_path,
@@ -85,6 +86,23 @@ def test_the_way_back_never_leads_to_another_site(wanted: str, used: str) -> Non
 )
 def test_a_message_to_another_person_begins_by_naming_them(text: str, expected: bool) -> None:
     assert mentions_other(text, "You", ("You", "Ben", "亜希")) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@promptflow So?", ("So?", True)),
+        (" @PromptFlow、どう思う?", ("どう思う?", True)),
+        ("@promptflowさん", ("さん", True)),
+        ("What does @promptflow say?", ("What does @promptflow say?", True)),
+        ("@promptflows", ("@promptflows", False)),
+        ("mail me@promptflow.example", ("mail me@promptflow.example", False)),
+        ("promptflow", ("promptflow", False)),
+        ("", ("", False)),
+    ],
+)
+def test_a_message_calls_the_product_by_its_name(text: str, expected: tuple[str, bool]) -> None:
+    assert called(text) == expected
 
 
 @pytest.mark.parametrize(
