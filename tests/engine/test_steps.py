@@ -102,16 +102,19 @@ async def test_a_resumed_run_that_takes_another_way_is_an_error_and_mixes_nothin
 
 
 async def test_finished_runs_are_forgotten_after_their_time(room: EngineRoom, engine_url: str) -> None:
-    gate = asyncio.Event()
+    gate, begun = asyncio.Event(), asyncio.Event()
 
     async def body(run: DurableRun) -> None:
         if run.id == "going":
+            begun.set()
             await gate.wait()
 
-    engine = await room.start(engine_url, body, keep_finished_days=-1)
+    engine = await room.start(engine_url, body, keep_finished_days=0)
     await engine.enqueue("ended", lane="lane-1", args={})
     await engine.enqueue("going", lane="lane-2", args={})
     await ended(engine, "ended")
+    async with asyncio.timeout(DEADLINE_S):
+        await begun.wait()
 
     await engine._forget_old_runs()
 
