@@ -208,6 +208,8 @@ class World:
     doors: OpenDoors
     clock: SteppingClock
     policies: dict[str, Policy]
+    registry: CollectorRegistry
+    """What `/metrics` is made of."""
 
     async def person(self, external_id: str = "U1", name: str = "Aki", **more: str | bool) -> Actor:
         seen = PersonSeen(workspace=WORKSPACE, external_id=external_id, name=name, locale="en")
@@ -390,7 +392,8 @@ async def _open(
     async def policy_of(workspace_id: WorkspaceId) -> Policy:
         return policy(WORKSPACE.external_id)
 
-    metrics = EngineMetrics(CollectorRegistry())
+    registry = CollectorRegistry()
+    metrics = EngineMetrics(registry)
     bench = Bench(
         store=store,
         gateway=scripted,
@@ -441,6 +444,7 @@ async def _open(
             doors=doors,
             clock=clock,
             policies=policies,
+            registry=registry,
         )
     finally:
         if scripted.hold is not None and patient:

@@ -248,8 +248,10 @@ async def request_adoption(
 
 
 async def _other_pending(session: Session, branch: Thread) -> Refusal:
-    """Why a request has to wait: another one under the same top-level thread."""
+    """Why a request has to wait: another one under the same top-level thread, or an earlier one of the same branch."""
     pending = await pending_under(session, branch.workspace_id, branch.top_id)
+    if pending is not None and pending.branch_id == branch.id:
+        return Refusal("adopt_pending_already", branch=branch.branch_name)
     other = await find_thread(session, branch.workspace_id, pending.branch_id) if pending else None
     return Refusal("adopt_another_pending", branch=other.branch_name if other else "")
 
