@@ -88,6 +88,8 @@ async def test_a_field_that_does_not_arrive_is_loud(
     assert all("constraints is missing" in each.message or "constraints" in each.message for each in said)
     (kept,) = await list_handovers(world.services, aki, target.id)
     assert kept.delivery is not None
+    counted = world.registry.get_sample_value("promptflow_handover_fields_total", {"state": "missing"})
+    assert counted == sum(len(model.missing) for model in line.models)
 
 
 async def test_the_line_is_written_for_the_first_calls_only(world: World) -> None:
@@ -98,6 +100,26 @@ async def test_the_line_is_written_for_the_first_calls_only(world: World) -> Non
     await world.say(aki, "And more", target.id)
     assert len(deliveries(world)) == 1
     assert "plantedconstraint" in world.model.sent()
+
+
+async def test_what_was_handed_over_is_sent_and_shown_after_sixty_further_messages(world: World) -> None:
+    aki = await world.person()
+    _, handover = await ready(world, aki)
+    target = await send_handover(world.services, aki, sending(handover, start="Go on"), event_key="s")
+    await eventually(lambda: deliveries(world))
+    await world.quiet(aki, target.id)
+    first = world.model.calls[-1].ai_input.parts[1]
+    for number in range(60):
+        await world.say(aki, f"Aside {number}", target.id, mentions_other=True)
+    await world.say(aki, "Still there?", target.id)
+    parts = world.model.calls[-1].ai_input.parts
+    assert (parts[1].origin, parts[1].text) == (first.origin, first.text)
+    assert "plantedconstraint" in parts[1].text
+    assert "Aside 59" in parts[-2].text
+    assert not [part for part in parts if "Aside 39" in part.text]
+    (kept,) = await list_handovers(world.services, aki, target.id)
+    assert kept.fields == FIELDS
+    assert len(deliveries(world)) == 1
 
 
 async def test_a_first_call_that_fails_is_looked_into_all_the_same(world: World) -> None:

@@ -7,6 +7,7 @@ from core.commands.answer import answer_again
 from core.commands.artifact import list_saved, save_answer
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join
+from core.commands.model import show_usage
 from core.commands.say import Upload
 from core.domain.errors import FailureKind
 from core.domain.ids import ThreadId
@@ -99,9 +100,12 @@ async def test_one_of_four_fails_and_only_it_is_asked_again(world: World) -> Non
     assert "there is no answer B" in sent_to(world, "summary")
     world.model.plan = by_model(WORDS)
     calls, receipts = len(world.model.calls), len(await rows(world, "receipt"))
+    billed = {line.label: line.cost_usd for line in await show_usage(world.services, aki, by="model")}
     await again(world, aki, thread, "answer:beta")
     assert [call.model for call in world.model.calls[calls:]] == ["beta"]
     assert len(await rows(world, "receipt")) == receipts + 1
+    bills = {line.label: line.cost_usd for line in await show_usage(world.services, aki, by="model")}
+    assert bills == {**billed, "beta": billed.get("beta", 0) + 0.25}
     await world.say(aki, "And why?", thread)
     only_own(world, *FOUR)
 

@@ -129,6 +129,11 @@ async def test_an_estimate_counts_every_reviewer_and_calls_nobody(world: World) 
     assert (one.calls, two.calls) == (1, 2)
     assert two.input_tokens == 2 * one.input_tokens > 0
     assert len(world.model.calls) == sent
+    begun = await cross_review(
+        world.services, aki, ReviewRequest(answers=(answer,), reviewers=2), event_key="r"
+    )
+    await world.finished(begun.run_id)
+    assert len(world.model.calls) - sent == two.calls
 
 
 async def test_moderators_and_participants_that_failed_do_not_review(world: World) -> None:

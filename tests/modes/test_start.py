@@ -61,6 +61,8 @@ async def test_wrong_input_is_refused_and_nothing_is_stored_or_called(world: Wor
         (Mode.DEBATE, DEBATE, 6),
         (Mode.CODRAFT, {"models": ["alpha", "beta"], "passes": 2}, 5),
         (Mode.WORKFLOW, {"workflow": "document_polish", "models": ["alpha", "beta"]}, None),
+        (Mode.WORKFLOW, {"workflow": "decision_memo", "models": ["alpha", "beta"]}, None),
+        (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, None),
     ],
 )
 async def test_the_estimate_comes_first_and_tells_the_calls_that_are_made(
