@@ -19,6 +19,7 @@ from core.domain.errors import Refusal, StoreUnavailable
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.view import AdoptionCardView
+from core.store import artifact as store
 from tests.commands.look import answer, refused, rows
 from tests.product import World, eventually
 
@@ -184,7 +185,7 @@ async def test_a_name_that_is_saved_between_look_and_write_blocks_the_approval(
     world = postgres_world
     aki = await world.person()
     parent, _, adoption = await asked(world, aki)
-    add = adopting.do_add_artifact
+    add = store.do_add_artifact
 
     async def late(*given: Any, **more: Any) -> Any:
         await save_first_answer(world, aki, parent)
