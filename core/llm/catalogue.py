@@ -85,7 +85,8 @@ DEMO_MODELS: Final = tuple(
     for habit in ("sage", "critic", "builder")
 )
 
-# 135 million parameters, trained on contexts of this size and on English. Two calls at once would halve it.
+# 135 million parameters, trained on contexts of this size and on English. Its calls share one context: somebody who
+# asks while another's answer is written is answered beside it, and what is too much for both together fails.
 LOCAL_MODEL: Final = Model(
     alias="local-smollm2",
     id="local/smollm2",
@@ -93,7 +94,7 @@ LOCAL_MODEL: Final = Model(
     max_output_tokens=1_024,
     input_price=0.0,
     output_price=0.0,
-    concurrency=1,
+    concurrency=4,
     trains_on_data="no",
     local=True,
 )

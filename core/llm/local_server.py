@@ -31,12 +31,14 @@ def weights() -> Path:
 
 
 def parameters(key: str) -> xllamacpp.CommonParams:
-    """One call at a time on a port of the system's choice, for who knows `key`; no page, no download."""
+    """A few calls at a time, on a port of the system's choice, for who knows `key`; no page, no download."""
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
     params.model_alias = {LOCAL_MODEL.id}
     params.n_ctx = LOCAL_MODEL.context_tokens
     params.n_parallel = LOCAL_MODEL.concurrency
+    # Else each call would have its own share of the context, a quarter of it.
+    params.kv_unified = True
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _THREADS
     params.hostnames = ["127.0.0.1"]
     params.port = 0

@@ -215,6 +215,18 @@ def test_a_demo_answer_says_so_beside_its_model(renderer: Renderer) -> None:
     assert entry(renderer, ANSWERS["answer_done"]).all("span", class_="badge demo") == []
 
 
+def test_the_local_model_is_offered_with_what_it_is_worth_wherever_models_are_chosen(
+    renderer: Renderer,
+) -> None:
+    offering = {"models True", "models False", "other_model True", "other_model False", "home"}
+    for reader, words in (
+        (ENGLISH, "tiny, English only, often wrong"),
+        (JAPANESE, "ごく小型、英語のみ、誤りが多い"),
+    ):
+        shown = {name for name, html in whole_pages(renderer, reader) if words in html}
+        assert offering <= shown
+
+
 def test_an_answer_being_written_is_plain_text_that_the_stream_can_go_on_with(renderer: Renderer) -> None:
     view = ANSWERS["answer_writing"]
     written = entry(renderer, view).one("div", data_card=entry_id(view))

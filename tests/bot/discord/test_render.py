@@ -191,6 +191,12 @@ def test_a_receipt_holds_every_part_exactly_and_no_part_can_end_its_fence() -> N
     assert "Messages left out: 14" in card.content
 
 
+def test_the_local_model_is_offered_with_what_it_is_worth() -> None:
+    (line,) = [line for line in reply.models(MODELS, "en").content.split("\n") if "local-smollm2" in line]
+    assert "tiny, English only, often wrong" in line
+    assert reply.models(MODELS, "ja").content.count("ごく小型、英語のみ、誤りが多い") == 1
+
+
 def test_a_model_that_is_not_allowed_is_not_offered() -> None:
     assert "gpt" not in reply.models(MODELS, "en").content
 

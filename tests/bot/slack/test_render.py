@@ -186,3 +186,12 @@ def test_an_ai_input_whose_text_is_gone_says_why() -> None:
     told = {name: texts_of(view) for name, view in pages("en") if name.startswith("input_")}
     assert [name for name, words in told.items() if erased in words] == ["input_receipt_erased"]
     assert [name for name, words in told.items() if expired in words] == ["input_receipt_expired"]
+
+
+def test_the_local_model_is_listed_with_what_it_is_worth() -> None:
+    note = {"en": "tiny, English only, often wrong", "ja": "ごく小型、英語のみ、誤りが多い"}
+    for locale, words in note.items():
+        (listed,) = [
+            message.text + str(message.blocks) for name, message in messages(locale) if name == "models"
+        ]
+        assert words in listed

@@ -24,6 +24,8 @@ class CommonParams:
         self.port = 8080
         self.api_keys: list[str] = []
         self.offline = False
+        self.n_parallel = 1
+        self.kv_unified = False
         self.cache_ram_mib = 8192
 
 
@@ -37,6 +39,7 @@ class Server:
             or not params.offline
             or params.cache_ram_mib
             or threads != (1, 1)
+            or (params.n_parallel > 1 and not params.kv_unified)
         ):
             raise RuntimeError("no start")
         Path(params.model.path).read_text()
