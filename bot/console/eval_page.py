@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from bot.console.parse import Form, count_of
 from bot.console.prompt_page import NO_FORM, PromptPages
-from bot.console.prompted import version_in
 from bot.console.visit import Visit
 from bot.eval_report import EvalReport, html_report
+from bot.prompt_outline import version_in
 from core.commands.eval import estimate_eval, human_queue, list_evals, show_eval
 from core.commands.model import list_models
 from core.commands.prompt import show_prompt
