@@ -125,6 +125,28 @@ def many_bots(
     return make
 
 
+def _desk(platform: SlackPlatform, services: Services, callers: Callers, private: Private) -> Desk:
+    """What people can ask for, and the parts it is made of."""
+    starter = Starter(
+        services=services,
+        access=platform.access,
+        poster=platform.poster,
+        streams=platform.streams,
+        statuses=platform.statuses,
+    )
+    reviewer = Reviewer(services=services)
+    carrying = _carrying(platform, services, callers=callers, private=private, reviewer=reviewer)
+    return Desk(
+        services,
+        platform.access,
+        platform.files,
+        starter=starter,
+        reviewer=reviewer,
+        carrying=carrying,
+        prompts=Prompts(services=services, access=platform.access, files=platform.files),
+    )
+
+
 def _carrying(
     platform: SlackPlatform, services: Services, *, callers: Callers, private: Private, reviewer: Reviewer
 ) -> Carrying:
@@ -157,25 +179,8 @@ class SlackAdapter:
     ) -> None:
         self._platform = platform
         callers = Callers(services, platform.people, platform.access)
-        starter = Starter(
-            services=services,
-            access=platform.access,
-            poster=platform.poster,
-            streams=platform.streams,
-            statuses=platform.statuses,
-        )
-        reviewer = Reviewer(services=services)
         private = Private(platform.calls, platform.files, platform.access)
-        carrying = _carrying(platform, services, callers=callers, private=private, reviewer=reviewer)
-        desk = Desk(
-            services,
-            platform.access,
-            platform.files,
-            starter=starter,
-            reviewer=reviewer,
-            carrying=carrying,
-            prompts=Prompts(services=services, access=platform.access, files=platform.files),
-        )
+        desk = _desk(platform, services, callers, private)
         intake = Intake(
             services=services,
             calls=platform.calls,

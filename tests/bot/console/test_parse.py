@@ -22,7 +22,7 @@ from core.domain.errors import Refusal
 
 
 def test_the_composer_offers_every_command_that_text_can_give() -> None:
-    words = {name for name, _ in COMMANDS} - {"prompts"}
+    words = {name for name, _ in COMMANDS}
     assert words == {word.value for word in Word}
     assert all(parse_command(f"/{name}") is not None for name in words)
 
