@@ -26,7 +26,7 @@ from tests.product import FILES, World, open_world
 
 T = TypeVar("T")
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(300)]
 
 SPOKEN = re.compile(r"\bword \d+|\banswer \d+")
 MOST_THREADS = 6
@@ -127,6 +127,9 @@ class Threads(RuleBasedStateMachine):
             return
         made, kept = self.do(act), line.said[:position]
         self.lines.append(Line(thread=made.id, parent=line, said=kept, inherited=frozenset(kept)))
+        # Both sides go on at once, so that an adoption has something to merge.
+        self._say(self.lines[-1], answered=False)
+        self._say(line, answered=False)
 
     @rule(number=ANY, delete=st.booleans())
     def change(self, number: int, delete: bool) -> None:
@@ -219,5 +222,5 @@ class Threads(RuleBasedStateMachine):
 
 TestThreads = Threads.TestCase
 TestThreads.settings = settings(
-    max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
