@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -55,5 +56,5 @@ def _files(upload: Upload) -> Iterator[tuple[str, bytes]]:
             for entry in entries:
                 with archive.open(entry) as opened:
                     yield entry.filename, opened.read(MOST_BYTES)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
         raise Refusal("prompt_upload_zip", name=upload.name[:100]) from error
