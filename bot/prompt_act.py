@@ -22,6 +22,7 @@ from core.commands.services import Services
 from core.domain.errors import Refusal
 from core.domain.policy import Actor
 from core.domain.prompt import (
+    GATE_REFUSALS,
     DraftCheck,
     PartChange,
     PromoteRequest,
@@ -43,9 +44,8 @@ STALE = ("prompt_stale", "prompt_stale_release")
 """Refusals of a text that was overtaken; it is kept as a draft then."""
 
 WITHDRAWN = "prompt_withdrawn_before"
-NEEDS_EVAL = "prompt_needs_eval"
 MOVED = "prompt_moved"
-AGAIN = (WITHDRAWN, NEEDS_EVAL, MOVED)
+AGAIN = GATE_REFUSALS | {WITHDRAWN, MOVED}
 """Refusals after which the same can be asked for once more, in the knowledge of what they say."""
 
 

@@ -15,6 +15,7 @@ from core.commands.prompt_live import prompt_status
 from core.domain.artifact import diff
 from core.domain.errors import Refusal
 from core.domain.prompt import (
+    GATE_REFUSALS,
     MAX_REASON_CHARS,
     SHIPPED,
     TEAM_PREFIX,
@@ -173,6 +174,7 @@ class PromptPages(Pages):
             page,
             changes=changed_parts(live, page.files),
             known=known,
+            gate=GATE_REFUSALS,
             form=form,
             event_key=event_key,
             error=error,

@@ -10,7 +10,6 @@ from bot.prompt_act import (
     AGAIN,
     MOVED,
     MOVES,
-    NEEDS_EVAL,
     STALE,
     WITHDRAWN,
     Move,
@@ -80,7 +79,7 @@ from core.commands.prompt_edit import drop_draft
 from core.commands.prompt_live import prompt_status, reload_prompts
 from core.commands.services import Services
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
-from core.domain.prompt import PromptText
+from core.domain.prompt import GATE_REFUSALS, PromptText
 
 FILES: Final = (TEXT_FILE, HISTORY_FILE, DRAFT_FILE)
 
@@ -284,7 +283,7 @@ class Prompts:
             again = replace(
                 about,
                 ack=about.ack or refused.code == WITHDRAWN,
-                override=about.override or refused.code == NEEDS_EVAL,
+                override=about.override or refused.code in GATE_REFUSALS,
                 rev=page.rev if refused.code == MOVED else about.rev,
             )
             version = version_in(page, about.version)

@@ -19,6 +19,9 @@ TEAM_PREFIX = "team."
 MIN_REASON_CHARS = 5
 MAX_REASON_CHARS = 500
 
+GATE_REFUSALS = frozenset({"prompt_needs_eval", "prompt_gate_shut"})
+"""Why the eval set keeps a version from going live; a promotion past it may be asked for, with a reason."""
+
 SHIPPED = ""
 """In place of a version's id: the version that the files of this release hold."""
 

@@ -9,7 +9,7 @@ from bot.console.render import Reader, Renderer
 from bot.prompt_outline import PARTS, raised, rows
 from core.domain.artifact import diff
 from core.domain.eval_run import OPEN, EvalStatus
-from core.domain.prompt import DraftCheck, PromptState, PromptText
+from core.domain.prompt import GATE_REFUSALS, DraftCheck, PromptState, PromptText
 from core.domain.word_diff import word_diff
 from tests.examples.eval_views import ESTIMATES, QUESTIONS, REQUEST
 from tests.examples.eval_views import item as evaluated
@@ -66,8 +66,15 @@ def prompt_pages(
         of = {"page": shown, "item": shown.item}
         proposed = next(row for row in rows(shown) if row.version.candidate)
         yield drawn("prompt", **of, rows=rows(shown), proposed=proposed, note=HOSTILE, verify_key="")
-        yield drawn("prompt_promote", **of, changes=CHANGES, known=CHECKS["reminded"], form=REFUSED)
-    yield drawn("prompt_promote", **of, changes=(), known=DraftCheck(), form=Form())
+        yield drawn(
+            "prompt_promote",
+            **of,
+            gate=GATE_REFUSALS,
+            changes=CHANGES,
+            known=CHECKS["reminded"],
+            form=REFUSED,
+        )
+    yield drawn("prompt_promote", **of, gate=GATE_REFUSALS, changes=(), known=DraftCheck(), form=Form())
     for events in (EVENTS, ()):
         yield drawn("prompt_history", **of, events=events)
     yield drawn("prompt_compare", **of, before=SHIPPED_VERSION, changes=CHANGES)

@@ -9,6 +9,7 @@ from core.domain.prompt import PromptEventKind, PromptPage
 from tests.bot.slack.test_handover import shown
 from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
+from tests.commands.evaluating import SUMMARY, candidate, evaluated
 from tests.commands.prompting import CHAT, RULE, edited, make_live, save, withdraw
 from tests.platforms.slack_api import TEAM, Delivery
 from tests.product import eventually
@@ -180,6 +181,26 @@ async def test_a_version_is_looked_at_by_another_and_made_live_past_its_eval_set
     assert kinds.count(PromptEventKind.PROMOTE) == 1
     assert kinds.count(PromptEventKind.EVAL_OVERRIDE) == 1
     assert kinds.count(PromptEventKind.VERIFY) == 1
+
+
+async def test_a_version_that_its_evaluation_stands_against_is_made_live_at_the_second_press(
+    slack: SlackWorld,
+) -> None:
+    alice = await slack.actor()
+    version_id = await candidate(slack.world, alice)
+    # The scripted model answers with the same few words, which is not what the cases ask for.
+    seen = await evaluated(slack.world, alice, version_id)
+    assert seen.closed
+    number = seen.item.candidate.version
+    await asked_for(slack, f"{SUMMARY} {number}", "Make version")
+    told = await pressed(slack, "prompt.promote", "From the next answer on")
+    again = after(await send(slack, told, reason="tried by hand for a week"))
+    assert "was evaluated, and this stands against" in texts_of(again)
+    assert (await stored(slack, name=SUMMARY)).item.version != number
+    await send(slack, slack.server.views[told["id"]], reason="tried by hand for a week")
+    assert (await stored(slack, name=SUMMARY)).item.version == number
+    kinds = [e.kind for e in await prompt_history(slack.services, alice, SUMMARY)]
+    assert kinds.count(PromptEventKind.EVAL_OVERRIDE) == 1
 
 
 async def test_a_rollback_wants_what_went_wrong_and_is_told_once_in_the_channel_set_for_it(
