@@ -12,7 +12,7 @@ from sqlalchemy import insert, text
 
 from bot.wiring import SystemClock
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Thread, top_level_thread
 from core.store.database import Store
 from core.store.migrations import migrate
 from core.store.run import Run
@@ -82,22 +82,14 @@ class Ground:
 
     def new_thread(self) -> Thread:
         thread_id = ThreadId(self.clock.new_id())
-        return Thread(
-            id=thread_id,
+        return top_level_thread(
+            thread_id=thread_id,
             workspace_id=self.workspace_id,
             place=Place(platform="benchmark", channel="C1", thread=thread_id),
             mode=Mode.CHAT,
             title="Launch",
             owner_id=self.person_id,
             locale="en",
-            parent_id=None,
-            top_id=thread_id,
-            depth=0,
-            split_message_id=None,
-            split_position=0,
-            branch_name="",
-            branch_reason="",
-            status=Status.ACTIVE,
             created_at=self.clock.now(),
         )
 

@@ -40,7 +40,7 @@ from core.domain.message import Author, AuthorKind, Cut, Entry, Message
 from core.domain.pin import Pin, PinKind
 from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.domain.setup import Json
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, top_level_thread
 from core.ports import Spoken, Turn, Window
 from core.prompts.eval_check import Seen
 from core.prompts.eval_set import Carried, EvalCase, SaidBefore
@@ -124,22 +124,14 @@ def _turn(
 ) -> Turn:
     """A turn of a thread that began with `request`; `messages` stand in its conversation."""
     thread_id = ThreadId(case.id)
-    thread = Thread(
-        id=thread_id,
+    thread = top_level_thread(
+        thread_id=thread_id,
         workspace_id=WorkspaceId(case.id),
         place=Place(platform="", channel="", thread=""),
         mode=mode,
         title="",
         owner_id=PersonId(case.id),
         locale="ja" if any("\u3040" <= char <= "\u30ff" for char in case.source_text) else "en",
-        parent_id=None,
-        top_id=thread_id,
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         created_at=_AT,
     )
     return Turn(

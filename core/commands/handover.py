@@ -22,7 +22,7 @@ from core.domain.handover import HandoverFields, check, check_route, read_target
 from core.domain.ids import ConversationId, MessageId, ThreadId
 from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Policy
-from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
+from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Thread, title_from, top_level_thread
 from core.domain.view import EstimateView
 from core.modes.handing_over import DRAFT, OPEN
 from core.store.audit import do_audit, do_notice
@@ -306,22 +306,14 @@ def _target(
 ) -> Thread:
     thread_id = ThreadId(services.clock.new_id())
     waits = not start and opening.mode is not Mode.CHAT
-    return Thread(
-        id=thread_id,
+    return top_level_thread(
+        thread_id=thread_id,
         workspace_id=source.workspace_id,
         place=Place(platform=source.place.platform, channel=source.place.channel, thread=""),
         mode=opening.mode,
         title=title_from(start or source.title),
         owner_id=actor.person_id,
         locale=source.locale,
-        parent_id=None,
-        top_id=thread_id,
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         created_at=services.clock.now(),
         setup={AWAITS_START: dict(given)} if waits else opening.setup,
         source_thread_id=source.id,

@@ -4,7 +4,7 @@ from core.commands.services import Services, allowed_models, do_begin_run
 from core.domain.ids import ConversationId, ThreadId
 from core.domain.policy import Actor
 from core.domain.prompt import PromptMoved
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, top_level_thread
 from core.modes import telling
 from core.store.audit import do_notice
 from core.store.database import Session
@@ -21,8 +21,8 @@ async def do_tell_rollback(
     if not policy.prompt_channel:
         return None
     thread_id = ThreadId(services.clock.new_id())
-    thread = Thread(
-        id=thread_id,
+    thread = top_level_thread(
+        thread_id=thread_id,
         workspace_id=actor.workspace_id,
         place=Place(
             platform=await platform_of(session, actor.workspace_id),
@@ -33,14 +33,6 @@ async def do_tell_rollback(
         title=f"{moved.name} {moved.from_version} → {moved.to_version}",
         owner_id=actor.person_id,
         locale=actor.locale,
-        parent_id=None,
-        top_id=thread_id,
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         created_at=services.clock.now(),
     )
     await do_add_thread(session, thread)

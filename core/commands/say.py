@@ -12,7 +12,7 @@ from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
 from core.domain.message import MAX_MESSAGE_CHARS, Attachment, Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Listen, Policy, Subject, authorise
-from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Status, Thread, title_from
+from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Thread, title_from, top_level_thread
 from core.files.charset import clean
 from core.files.reader import FileText
 from core.store.budget import check_budget
@@ -254,22 +254,14 @@ async def _do_begin(
 ) -> tuple[Thread, bool]:
     """The new thread; or the one that another message to the same place began meanwhile, and False."""
     thread_id = ThreadId(services.clock.new_id())
-    thread = Thread(
-        id=thread_id,
+    thread = top_level_thread(
+        thread_id=thread_id,
         workspace_id=actor.workspace_id,
         place=place if place.thread else replace(place, thread=thread_id),
         mode=opening.mode,
         title=title_from(text or clean(said.uploads[0].name)),
         owner_id=actor.person_id,
         locale=said.locale or actor.locale,
-        parent_id=None,
-        top_id=thread_id,
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         setup=opening.setup,
         created_at=services.clock.now(),
     )

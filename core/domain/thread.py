@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from core.domain.ids import ConversationId, MessageId, PersonId, ThreadId, WorkspaceId
@@ -66,6 +67,42 @@ class Thread:
     """What its mode was started with; empty for Chat."""
     source_thread_id: ThreadId | None = None
     """The thread it was handed over from; never a parent (spec §2)."""
+
+
+def top_level_thread(
+    *,
+    thread_id: ThreadId,
+    workspace_id: WorkspaceId,
+    place: Place,
+    mode: Mode,
+    title: str,
+    owner_id: PersonId,
+    locale: str,
+    created_at: datetime,
+    setup: Mapping[str, Any] = MappingProxyType({}),
+    source_thread_id: ThreadId | None = None,
+) -> Thread:
+    """A new thread that is no branch of another; one that came by handover names its source."""
+    return Thread(
+        id=thread_id,
+        workspace_id=workspace_id,
+        place=place,
+        mode=mode,
+        title=title,
+        owner_id=owner_id,
+        locale=locale,
+        parent_id=None,
+        top_id=thread_id,
+        depth=0,
+        split_message_id=None,
+        split_position=0,
+        branch_name="",
+        branch_reason="",
+        status=Status.ACTIVE,
+        created_at=created_at,
+        setup=setup,
+        source_thread_id=source_thread_id,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,26 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 from core.domain.ids import AttachmentId, ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Attachment, Author, AuthorKind, Cut, Entry, Message
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, top_level_thread
 from core.ports import Turn, Window
 
 START = datetime(2026, 11, 30, 9, tzinfo=UTC)
-THREAD = Thread(
-    id=ThreadId("t1"),
+THREAD = top_level_thread(
+    thread_id=ThreadId("t1"),
     workspace_id=WorkspaceId("w1"),
     place=Place(platform="console", channel="general", thread="1"),
     mode=Mode.CHAT,
     title="Database choice",
     owner_id=PersonId("p1"),
     locale="en",
-    parent_id=None,
-    top_id=ThreadId("t1"),
-    depth=0,
-    split_message_id=None,
-    split_position=0,
-    branch_name="",
-    branch_reason="",
-    status=Status.ACTIVE,
     created_at=START,
 )
 

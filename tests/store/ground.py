@@ -16,7 +16,7 @@ from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Actor
 from core.domain.prompt import PromptSource
 from core.domain.receipt import AiInput, Finish, InputPart, Origin, PromptRef, Receipt, Role, Usage
-from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Status, Thread
+from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Thread, top_level_thread
 from core.prompts.parse import parse_prompt
 from core.store.database import Store
 from core.store.evaluation import EvalResult, EvalRun
@@ -188,22 +188,14 @@ def a_thread(
     clock: SteppingClock, workspace_id: WorkspaceId, person_id: PersonId, *, channel: str = "C1"
 ) -> Thread:
     thread_id = ThreadId(clock.new_id())
-    return Thread(
-        id=thread_id,
+    return top_level_thread(
+        thread_id=thread_id,
         workspace_id=workspace_id,
         place=Place(platform="test", channel=channel, thread=thread_id),
         mode=Mode.CHAT,
         title="Suppliers",
         owner_id=person_id,
         locale="en",
-        parent_id=None,
-        top_id=thread_id,
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         created_at=clock.now(),
     )
 

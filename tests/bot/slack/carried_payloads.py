@@ -22,7 +22,7 @@ from core.domain.message import Author, AuthorKind, Message
 from core.domain.pin import MOST_PINS, Pin, PinKind
 from core.domain.prior_context import PriorCap
 from core.domain.receipt import CapApplied
-from core.domain.thread import Mode, Place, Status, Thread
+from core.domain.thread import Mode, Place, Thread, top_level_thread
 from core.domain.view import EstimateView
 from core.domain.workflow import Workflow
 from core.store.adoption import Adoption
@@ -73,22 +73,14 @@ def draft(carried: HandoverFields) -> HandoverDraft:
 
 
 def thread(number: int, **more: Any) -> Thread:
-    made = Thread(
-        id=views.thread_id(number),
+    made = top_level_thread(
+        thread_id=views.thread_id(number),
         workspace_id=WorkspaceId("w"),
         place=Place(platform="slack", channel="C1", thread="1.1"),
         mode=Mode.CHAT,
         title=filled(views.HOSTILE, 200),
         owner_id=PersonId("p"),
         locale="en",
-        parent_id=None,
-        top_id=views.thread_id(1),
-        depth=0,
-        split_message_id=None,
-        split_position=0,
-        branch_name="",
-        branch_reason="",
-        status=Status.ACTIVE,
         created_at=WHEN,
     )
     return replace(made, **more)
