@@ -15,8 +15,8 @@ from tests.bot.slack.world import HURRY, MENTION, SlackWorld, open_slack_world, 
 from tests.contracts.access import AccessContract, Doors
 from tests.contracts.intake import IntakeContract, Talk
 from tests.contracts.poster import PosterContract, PosterGround
-from tests.platforms.slack_api import BOT_TOKEN, BOT_USER, TEAM
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import BOT_TOKEN, BOT_USER, TEAM
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from uuid import uuid4
 import aiohttp
 from aiohttp import WSMsgType, web
 
-from tests.platforms.slack_api import (
+from tests.platforms.slack_api import SlackApi
+from tests.platforms.slack_state import (
     ACK_S,
     APP,
     BOT_USER,
@@ -24,7 +25,6 @@ from tests.platforms.slack_api import (
     TEAM,
     Delivery,
     Json,
-    SlackApi,
 )
 
 

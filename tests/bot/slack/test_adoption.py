@@ -11,8 +11,8 @@ from tests.bot.slack.test_actions import branch_of
 from tests.bot.slack.test_handover import shown
 from tests.bot.slack.test_review import press
 from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
-from tests.platforms.slack_api import TEAM
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import TEAM
 from tests.product import eventually
 
 FORM = "form.adoption"

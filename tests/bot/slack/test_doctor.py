@@ -8,8 +8,8 @@ from bot.check import Check
 from bot.slack.doctor import try_slack
 from bot.slack.scopes import SCOPES
 from core.i18n import LOCALES, phrase
-from tests.platforms.slack_api import APP_TOKEN, BOT_TOKEN
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import APP_TOKEN, BOT_TOKEN
 
 
 async def checks(server: SlackServer, **more: Any) -> list[Check]:

@@ -9,8 +9,8 @@ from bot.slack.markdown import JOINER
 from core.domain.errors import FailureKind, StoreUnavailable
 from core.store.database import Store
 from tests.bot.slack.world import MENTION, SlackWorld, is_card, is_final, open_slack_world, texts_of
-from tests.platforms.slack_api import BOT_TOKEN
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import BOT_TOKEN
 from tests.product import ScriptedModel, eventually
 
 pytestmark = pytest.mark.soak

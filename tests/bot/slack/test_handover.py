@@ -7,7 +7,7 @@ from core.domain.policy import Policy
 from tests.bot.slack.test_review import compared, press
 from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
-from tests.platforms.slack_api import TEAM
+from tests.platforms.slack_state import TEAM
 from tests.product import eventually
 
 FORM = "form.handover"

@@ -26,8 +26,8 @@ from core.store.database import Store
 from core.store.migrations import migrate
 from core.store.sealing import Sealer
 from tests.bot.slack.world import MENTION, open_slack_world, texts_of
-from tests.platforms.slack_api import BOT_USER, SIGNING_SECRET, TEAM
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import BOT_USER, SIGNING_SECRET, TEAM
 from tests.product import SteppingClock, eventually
 
 KEY = "k" * 40

@@ -8,9 +8,9 @@ from core.i18n import LOCALES
 from tests.bot.slack.payloads import pages
 from tests.bot.slack.test_start import QUESTION, opened, roots
 from tests.bot.slack.world import SlackWorld, texts_of
-from tests.platforms.slack_api import TEAM
 from tests.platforms.slack_blocks import view_problems
 from tests.platforms.slack_server import state_of
+from tests.platforms.slack_state import TEAM
 from tests.product import eventually
 
 SLOW_S = 0.6

@@ -11,7 +11,7 @@ from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
 from tests.commands.evaluating import SUMMARY, candidate, evaluated
 from tests.commands.prompting import CHAT, RULE, edited, make_live, save, withdraw
-from tests.platforms.slack_api import TEAM, Delivery
+from tests.platforms.slack_state import TEAM, Delivery
 from tests.product import eventually
 
 PAGE = "form.prompt"

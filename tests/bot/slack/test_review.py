@@ -5,7 +5,7 @@ from typing import Any
 from core.domain.policy import Policy
 from tests.bot.slack.test_start import calls_in, estimated, finished, opened, press_start, refused, roots
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
-from tests.platforms.slack_api import TEAM
+from tests.platforms.slack_state import TEAM
 from tests.product import eventually
 
 

@@ -1,7 +1,7 @@
 """Who may see and do what: private channels, guests, strangers, archived places; what a human thread brings along."""
 
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
-from tests.platforms.slack_api import BOT_USER
+from tests.platforms.slack_state import BOT_USER
 from tests.product import eventually
 
 

@@ -14,8 +14,8 @@ from core.domain.policy import Policy
 from core.domain.thread import Mode
 from core.domain.view import MessageView
 from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
-from tests.platforms.slack_api import TEAM, Delivery
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import TEAM, Delivery
 from tests.product import eventually
 
 QUESTION = "Which database for 500 writers?"

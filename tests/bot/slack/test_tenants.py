@@ -17,8 +17,8 @@ from core.store.database import Store
 from core.store.sealing import Sealer
 from core.store.tables import ThreadRow, WorkspaceRow
 from tests.bot.slack.world import SlackWorld, open_slack_world, texts_of
-from tests.platforms.slack_api import APP_TOKEN, BOT_USER, TEAM, Channel, Json
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import APP_TOKEN, BOT_USER, TEAM, Channel, Json
 from tests.product import SteppingClock, eventually
 
 ORG, OTHER, ALONE = "E1", "T2", "T3"

@@ -21,8 +21,8 @@ from core.domain.view import ThreadPage
 from core.store.run import OPEN
 from core.store.tables import RunRow, ThreadRow
 from core.store.workspace import external_id_of
-from tests.platforms.slack_api import APP_TOKEN, BOT_TOKEN, BOT_USER, TEAM
 from tests.platforms.slack_server import SlackServer
+from tests.platforms.slack_state import APP_TOKEN, BOT_TOKEN, BOT_USER, TEAM
 from tests.product import ScriptedModel, World, eventually, open_world
 
 HURRY = 40.0
