@@ -80,7 +80,7 @@ async def test_a_branch_is_reviewed_requested_and_approved(console: ServedConsol
     await page.get_by_role("button", name="Open the branch").click()
     await page.wait_for_url("**/t/*#h-*")
     await me.say("What if Redis?", answers=2)
-    await page.get_by_role("button", name="Ask for adoption").click()
+    await page.locator(".thread-tools").get_by_role("button", name="Ask for adoption").click()
     await page.wait_for_url("**/reviews/*")
     reason = page.get_by_label("Why should it be adopted?")
     await expect(reason).to_be_visible(timeout=ANSWER_MS)
