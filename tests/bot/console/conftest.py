@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -145,9 +146,16 @@ class Ground:
 
 @pytest.fixture
 async def ground(tmp_path: Path) -> AsyncGenerator[Ground]:
+    async with open_ground(tmp_path) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_ground(tmp_path: Path, **more: Any) -> AsyncGenerator[Ground]:
+    """The console with databases in a folder; `more` is for the world behind it."""
     feed = Feed()
     urls = (f"sqlite:///{tmp_path / 'app.db'}", f"sqlite:///{tmp_path / 'engine.db'}")
-    async with open_world(*urls, posters={PLATFORM: ConsolePoster(feed)}) as world:
+    async with open_world(*urls, posters={PLATFORM: ConsolePoster(feed)}, **more) as world:
         services = replace(world.services, access={PLATFORM: LocalChannels(world.store)})
         await set_up(services)
 
