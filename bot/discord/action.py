@@ -15,6 +15,7 @@ from bot.discord.component import NO_MENTIONS, file_of, nonce
 from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
 from bot.discord.plan import names_in
+from bot.discord.prompt_card import offered_card
 from bot.discord.render import plain, plain_lines, thread_name
 from bot.discord.review_card import offer
 from bot.discord.traffic import translated
@@ -79,6 +80,7 @@ class Actions:
             Word.ARTIFACTS: lambda: self.artifacts(actor, spot, "", ""),
             Word.THREADS: lambda: self.threads(actor, only=spot.place.channel),
             Word.MODELS: lambda: self.models(actor),
+            Word.PROMPTS: lambda: self.prompts(actor, rest),
             # What the workspace spends is for whoever asks, not for everyone in the channel.
             Word.USAGE: lambda: self.only_private(actor, "/usage"),
             Word.HELP: lambda: self.help(actor, spot),
@@ -356,6 +358,10 @@ class Actions:
         usage = await read_usage(self.services, actor)
         picture = await draw_usage(usage) if usage.days else None
         return reply.usage(usage, by, picture, actor.locale)
+
+    async def prompts(self, actor: Actor, words: str) -> Card:
+        """What is told in a thread: prompts themselves are for whoever presses, not for everyone there."""
+        return offered_card(words, actor.locale)
 
     async def only_private(self, actor: Actor, command: str) -> Card:
         return Card(content=text(actor.locale, "discord.only_private", command=command))

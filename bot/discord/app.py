@@ -25,6 +25,7 @@ from bot.discord.limit import PLATFORM
 from bot.discord.pin import Pins
 from bot.discord.poster import DiscordPoster
 from bot.discord.private import Private
+from bot.discord.prompt import Prompts
 from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
@@ -90,6 +91,7 @@ class Discord:
             adoptions=Adoptions(services, actions, private),
             pins=Pins(services, actions, private),
             reviews=Reviews(services, actions, private, attachments),
+            prompts=Prompts(services, private),
         )
         catch_up = CatchUp(services=services, take=intake.take)
         self._handlers.set_result(Handlers(intake=intake, interactions=interactions, catch_up=catch_up))

@@ -162,6 +162,7 @@ COMMANDS: Final = (
     Command(name="adoptions"),
     Command(name="threads"),
     Command(name="models"),
+    Command(name="prompts", options=(CommandOption(name="prompt", suggests=True, longest=100),)),
     Command(name="usage", options=(CommandOption(name="by", choices=("day", "model", "person")),)),
     Command(name="help"),
     Command(name="menu_branch", is_menu=True),

@@ -23,6 +23,7 @@ from bot.discord.parse import Invocation, answers_of, invocation_of
 from bot.discord.pin import Pins
 from bot.discord.plan import START, plan_of
 from bot.discord.private import FIRST_ANSWER_S, Press, Pressed, Private, locale_of
+from bot.discord.prompt import Prompts
 from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.suggest import suggest
@@ -57,6 +58,7 @@ class Interactions:
     adoptions: Adoptions
     pins: Pins
     reviews: Reviews
+    prompts: Prompts
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     @property
@@ -67,6 +69,7 @@ class Interactions:
             **self.adoptions.presses(),
             **self.pins.presses(),
             **self.reviews.presses(),
+            **self.prompts.presses(),
         }
 
     async def take(self, interaction: discord.Interaction[Any]) -> None:
@@ -137,6 +140,7 @@ class Interactions:
             "handover": lambda: self.handovers.command(interaction, options.get("target", "")),
             "pin": lambda: self.pins.command(interaction, options),
             "pins": lambda: self.pins.command_pins(interaction),
+            "prompts": lambda: self.prompts.command(interaction, options.get("prompt", "")),
             "adopt": lambda: self.adoptions.command_adopt(interaction),
             "adoptions": lambda: self.adoptions.command_adoptions(interaction),
             **{word.value: decide(word) for word in (Word.APPROVE, Word.REJECT, Word.WITHDRAW)},

@@ -9,6 +9,7 @@ import discord
 
 from bot.carried import is_meant
 from bot.discord.limit import PLATFORM
+from bot.prompt_outline import asked
 from core.commands.person import PersonSeen, WorkspaceSeen
 from core.commands.say import Earlier
 from core.commands.text import STARTS, TextCommand, Word, parse_command
@@ -116,7 +117,7 @@ def command_in(words: Words, *, ours: bool) -> TextCommand | None:
     command = parse_command(words.text) if words.mentions_bot else None
     if command is None or (ours and command.word in STARTS) or not is_meant(command):
         return None
-    if command.word is Word.PROMPTS:
+    if command.word is Word.PROMPTS and asked(command.rest) is None:
         return None
     if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None

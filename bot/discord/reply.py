@@ -53,13 +53,14 @@ HELP = (
     "adoptions",
     "threads",
     "models",
+    "prompts",
     "usage",
     "help",
 )
 """Commands in the order in which they are explained."""
 
 
-def _fitted(lines: Sequence[str], locale: str, *, file: str) -> Card:
+def fitted(lines: Sequence[str], locale: str, *, file: str) -> Card:
     """As many lines as a message holds; when that is not all of them, a file holds the whole."""
     whole = "\n".join(lines)
     if size(whole) <= CONTENT:
@@ -106,7 +107,7 @@ def artifacts(items: Sequence[ArtifactItem], locale: str) -> Card:
         return Card(content=text(locale, "discord.no_artifacts"))
     lines = [text(locale, "discord.artifacts")]
     lines += [f"- **{plain(item.name)}** · {_version(item.newest, locale)}" for item in items]
-    return _fitted(lines, locale, file="artifacts.md")
+    return fitted(lines, locale, file="artifacts.md")
 
 
 def artifact(shown: Shown, locale: str) -> Card:
@@ -155,7 +156,7 @@ def threads(channels: Sequence[ChannelItem], locale: str) -> Card:
             lines.append(f"**<#{channel.external_id}>**")
             for item in channel.threads:
                 lines += _thread_lines(item, locale, 0)
-    return _fitted(lines or [text(locale, "discord.no_threads")], locale, file="threads.md")
+    return fitted(lines or [text(locale, "discord.no_threads")], locale, file="threads.md")
 
 
 def _thread_lines(item: ThreadItem, locale: str, level: int) -> Iterator[str]:
@@ -194,7 +195,7 @@ def models(items: Sequence[ModelItem], locale: str) -> Card:
             lines.append(f"- **{plain(item.alias)}** ({plain(item.model_id)}): {' · '.join(facts)}")
     if len(lines) == 1:
         lines = [text(locale, "refusal.no_model")]
-    return _fitted(lines, locale, file="models.md")
+    return fitted(lines, locale, file="models.md")
 
 
 def _trains(answer: str) -> str:
@@ -216,9 +217,9 @@ def usage(found: Usage, by: str, picture: bytes | None, locale: str) -> Card:
         shown.append(f"`{bar:<10}` **{plain(line.label)}** {_counted(line, locale)}")
     shown.append(f"**{text(locale, 'discord.total')}** {_counted(together(lines), locale)}")
     if picture is None:
-        return _fitted(shown, locale, file="usage.md")
+        return fitted(shown, locale, file="usage.md")
     chart = Picture(name=PICTURE, data=picture, alternative=alternative(found, locale))
-    return replace(_fitted(shown, locale, file="usage.md"), picture=chart)
+    return replace(fitted(shown, locale, file="usage.md"), picture=chart)
 
 
 def _counted(line: UsageLine, locale: str) -> str:
@@ -305,4 +306,4 @@ def help_card(locale: str, problems: Sequence[str]) -> Card:
     lines = [*(f"⚠️ {problem}" for problem in problems), text(locale, "discord.help_begin")]
     lines += [f"- `/{name}` {text(locale, f'discord_command.{name}')}" for name in HELP]
     lines.append(text(locale, "discord.help_menus"))
-    return _fitted(lines, locale, file="help.md")
+    return fitted(lines, locale, file="help.md")

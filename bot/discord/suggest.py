@@ -2,13 +2,17 @@
 
 from bot.discord.action import Spot
 from bot.discord.limit import CHOICE_TEXT, size
+from bot.discord.prompt_card import suggested, suggested_versions
+from bot.prompt_outline import RELOAD, STATUS
 from core.commands.artifact import list_saved
 from core.commands.model import list_models
 from core.commands.place import thread_at
+from core.commands.prompt import list_prompts, show_prompt
 from core.commands.services import Services
 from core.commands.thread import show_thread
 from core.domain.policy import Actor
 from core.domain.view import AnswerView, MessageView
+from core.i18n import text
 
 
 async def suggest(
@@ -24,6 +28,8 @@ async def suggest(
             return _workflows(services, actor, begun)
         case "position" | "answers":
             return await _positions(services, actor, spot, begun)
+        case "prompt":
+            return await _prompts(services, actor, begun)
         case "artifact":
             return await _artifacts(services, actor, spot, begun)
         case _:
@@ -41,6 +47,22 @@ async def _next_model(services: Services, actor: Actor, begun: str) -> list[tupl
     before = f"{typed.strip()}, " if divided else ""
     lists = [before + alias for alias, _ in await _models(services, actor, last.strip())]
     return [(each, each) for each in lists if size(each) <= CHOICE_TEXT]
+
+
+async def _prompts(services: Services, actor: Actor, begun: str) -> list[tuple[str, str]]:
+    """Names of prompts and the words that stand beside them; behind a name and a blank its versions."""
+    name, divided, number = begun.lstrip().partition(" ")
+    if divided:
+        page = await show_prompt(services, actor, name)
+        wanted = f"{name} {number.strip().lstrip('v')}"
+        found = suggested_versions(name, page.versions, actor.locale)
+        return [(label, value) for label, value in found if value.startswith(wanted)]
+    words = [
+        (text(actor.locale, "console.prompt_processes"), STATUS),
+        (text(actor.locale, "console.prompts_reload"), RELOAD),
+    ]
+    found = [*suggested(await list_prompts(services, actor), actor.locale), *words]
+    return [(label, value) for label, value in found if name.lower() in value]
 
 
 def _workflows(services: Services, actor: Actor, begun: str) -> list[tuple[str, str]]:
