@@ -31,7 +31,6 @@ from core.commands.review import DEFAULT_REVIEWERS, ReviewRequest, estimate_revi
 from core.commands.services import Services
 from core.commands.text import FULL_WIDTH_DIGITS, TextCommand, Word
 from core.commands.thread import last_answer, list_channels, rename, show_thread
-from core.domain.compare import CompareSetup
 from core.domain.errors import Refusal
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
@@ -133,7 +132,7 @@ class Actions:
         await keep_answer(self.services, actor, message_id, event_key=f"discord:{key}")
         return Card(content=text(actor.locale, "discord.kept"))
 
-    async def on_answer(self, actor: Actor, spot: Spot, action: str, ref: str, *, key: str) -> Card | None:
+    async def on_answer(self, actor: Actor, action: str, ref: str, *, key: str) -> Card | None:
         """Carry out a button of the modes in which several models speak; None when it is none of them."""
         services, event_key, fields = self.services, f"discord:{key}", dict[str, str]()
         match action:
@@ -141,10 +140,8 @@ class Actions:
                 await compare_answers(services, actor, ref, event_key=event_key)
             case ButtonAction.VOTE:
                 await vote(services, actor, ref, event_key=event_key)
-                await self._tell_names(actor, spot)
             case ButtonAction.REVEAL:
                 await reveal(services, actor, ref, event_key=event_key)
-                await self._tell_names(actor, spot)
             case ButtonAction.SAVE:
                 fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
             case ButtonAction.START | ButtonAction.APPROVE | ButtonAction.WITHDRAW:
@@ -154,16 +151,6 @@ class Actions:
             case _:
                 return None
         return Card(content=text(actor.locale, f"answer.{action}", **fields))
-
-    async def _tell_names(self, actor: Actor, spot: Spot) -> None:
-        """Post once which model is which in the blind Compare at the spot: its earlier posts keep their letters."""
-        thread = await thread_at(self.services, actor, spot.place) if spot.thread else None
-        channel = await self.channels.find(int(spot.place.thread)) if thread is not None else None
-        if thread is None or not isinstance(channel, discord.Thread):
-            return
-        candidates = CompareSetup.from_json(thread.setup).candidates
-        card = reply.names([(one.letter, one.model) for one in candidates], thread.locale)
-        await self._post(channel, card, f"names:{thread.id}")
 
     async def _post(self, channel: discord.Thread, card: Card, key: str) -> None:
         """Post a card for all to see, once for each key."""

@@ -266,7 +266,7 @@ class Interactions:
             case ButtonAction.KEEP_ANSWER:
                 return await actions.keep(actor, ref, key=key)
             case _:
-                card = await actions.on_answer(actor, spot, action, ref, key=key)
+                card = await actions.on_answer(actor, action, ref, key=key)
         if card is None:
             raise Refusal("button_outdated")
         return card

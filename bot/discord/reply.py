@@ -91,16 +91,6 @@ def reviewing(started: ReviewStarted, locale: str) -> Card:
     return Card(content="\n".join(lines))
 
 
-def names(candidates: Sequence[tuple[str, str]], locale: str) -> Card:
-    """Which model wrote under which letter."""
-    lines = [text(locale, "discord.names")]
-    lines += [
-        f"- {text(locale, 'present.blind_name', letter=letter)}: **{plain(model)}**"
-        for letter, model in candidates
-    ]
-    return Card(content="\n".join(lines))
-
-
 def artifacts(items: Sequence[ArtifactItem], locale: str) -> Card:
     """The saved results of a thread with their newest versions."""
     if not items:
