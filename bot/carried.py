@@ -1,71 +1,52 @@
-"""Pins and adoptions asked for in chat, by a typed word or by a button of a card: the same on every chat platform."""
+"""Pins and adoptions asked for in chat, by a typed word or by a button of a card: the same on every chat platform.
+
+What shows a form first, a handover or a request for adoption, each platform begins in its own way.
+"""
 
 from typing import Final
 
 from core import i18n
-from core.commands.adoption import (
-    AdoptionRequest,
-    approve,
-    list_adoptions,
-    pending_for,
-    reject,
-    request_adoption,
-    withdraw,
-)
+from core.commands.adoption import approve, pending_for, reject, withdraw
 from core.commands.handover import start_target
-from core.commands.pin import list_pins, pin
+from core.commands.pin import pin
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word
 from core.domain.errors import Refusal
+from core.domain.handover import read_target
 from core.domain.ids import ThreadId
 from core.domain.pin import PinKind
 from core.domain.policy import Actor
 from core.domain.view import ButtonAction
 
+DRAFTED_WORDS: Final = frozenset({Word.HANDOVER, Word.ADOPT})
+"""Words for something that is drafted, and seen by whoever asked before anything is sent."""
+
+LISTED_WORDS: Final = frozenset({Word.PINS, Word.ADOPTIONS})
 CARRIED_WORDS: Final = frozenset(
-    {Word.PIN, Word.PINS, Word.ADOPT, Word.ADOPTIONS, Word.APPROVE, Word.REJECT, Word.WITHDRAW}
+    {Word.PIN, Word.APPROVE, Word.REJECT, Word.WITHDRAW, *DRAFTED_WORDS, *LISTED_WORDS}
 )
 CARRIED_BUTTONS: Final = frozenset({ButtonAction.START, ButtonAction.APPROVE, ButtonAction.WITHDRAW})
 
 
 def is_meant(command: TextCommand) -> bool:
     """Whether a word that may begin an ordinary sentence too stands here as a command of chat."""
-    if command.word is Word.PIN:
-        try:
+    try:
+        if command.word is Word.PIN:
             PinKind.read(command.rest.partition(" ")[0])
-        except Refusal:
-            return False
-    return command.word is not Word.HANDOVER
+        # One word after "handover" should be a mode, and is refused as one; several must name one.
+        if command.word is Word.HANDOVER and len(command.rest.split()) > 1:
+            read_target(command.rest)
+    except Refusal:
+        return False
+    return True
 
 
 async def typed(services: Services, actor: Actor, thread_id: ThreadId, command: TextCommand, key: str) -> str:
-    """Carry out one of the words in a thread; what its writer is told. Raises Refusal."""
-    t, rest = actor.locale, command.rest
-    match command.word:
-        case Word.PIN:
-            kind, _, words = rest.partition(" ")
-            await pin(services, actor, thread_id, kind, words, event_key=key)
-            return i18n.text(t, "card.pinned")
-        case Word.PINS:
-            held = await list_pins(services, actor, thread_id)
-            lines = [f"{i18n.text(t, f'pin_kind.{one.kind.value}')}: {one.text}" for one in held]
-            return "\n".join(lines) or i18n.text(t, "card.no_pins")
-        case Word.ADOPT:
-            await request_adoption(
-                services, actor, AdoptionRequest(branch_id=thread_id, reason=rest), event_key=key
-            )
-            return i18n.text(t, "card.requested")
-        case Word.ADOPTIONS:
-            found = await list_adoptions(services, actor, thread_id)
-            lines = [f"{i18n.text(t, f'adoption_status.{one.status.value}')}: {one.reason}" for one in found]
-            return "\n".join(lines) or i18n.text(t, "card.no_adoptions")
-        case _:
-            return await _decided(services, actor, thread_id, command, key)
-
-
-async def _decided(
-    services: Services, actor: Actor, thread_id: ThreadId, command: TextCommand, key: str
-) -> str:
+    """Pin a typed text, or decide on the request that waits in a thread; what the writer is told. Raises Refusal."""
+    if command.word is Word.PIN:
+        kind, _, words = command.rest.partition(" ")
+        await pin(services, actor, thread_id, kind, words, event_key=key)
+        return i18n.text(actor.locale, "card.pinned")
     pending = await pending_for(services, actor, thread_id)
     if pending is None:
         raise Refusal("adoption_not_found")

@@ -7,7 +7,7 @@ from bot.console.opening import fields_of
 from bot.console.page import NOTHING, START_LIMITS, Pages, message_quote
 from bot.console.parse import Form, Typed
 from bot.console.visit import Visit
-from core.commands.adoption import list_adoptions, show_changes, show_review
+from core.commands.adoption import AdoptionReview, list_adoptions, show_changes, show_review
 from core.commands.handover import centre_model, show_handover
 from core.commands.model import list_models
 from core.commands.opening import usual_setup
@@ -172,7 +172,7 @@ class CarryPages(Pages):
             covered=review.messages,
             texts=review.draft.texts if form is None else texts_in(form.fields),
             names=TEXTS,
-            held=form.fields if form is not None else {},
+            held=form.fields if form is not None else {"reason": _reason(review)},
             pins=await list_pins(self.services, visit.actor, review.branch.id),
             choices=tuple(Choice),
             reason_chars=REASON_CHARS,
@@ -206,3 +206,8 @@ class CarryPages(Pages):
         """The requests from a thread and into it, newest first."""
         found = await list_adoptions(self.services, visit.actor, thread_id)
         return await self._sheet(visit, "adoptions", thread_id, NOTHING, "", adoptions=found)
+
+
+def _reason(review: AdoptionReview) -> str:
+    """The reason that was given before there was a form for it."""
+    return review.form.reason if review.form else ""

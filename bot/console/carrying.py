@@ -126,8 +126,12 @@ class CarryForms:
     async def adopt(self, visit: Visit, form: Form, thread_id: str) -> Outcome:
         return await self._begin_review(visit, thread_id, event_key_of(form))
 
-    async def _begin_review(self, visit: Visit, thread_id: str, event_key: str) -> Outcome:
-        review_id = await begin_review(self.services, visit.actor, thread_id, event_key=event_key)
+    async def _begin_review(
+        self, visit: Visit, thread_id: str, event_key: str, *, reason: str = ""
+    ) -> Outcome:
+        review_id = await begin_review(
+            self.services, visit.actor, thread_id, reason=reason, event_key=event_key
+        )
         return Outcome(location=f"/reviews/{review_id}")
 
     async def request(self, visit: Visit, form: Form, review_id: str) -> Outcome:
@@ -181,7 +185,7 @@ class CarryForms:
                     return await self._begin_handover(visit, thread_id, command.rest, None, key)
                 return Outcome(location=f"/t/{thread_id}/handover", panel=True)
             case Word.ADOPT:
-                return await self._begin_review(visit, thread_id, key)
+                return await self._begin_review(visit, thread_id, key, reason=command.rest)
             case Word.APPROVE:
                 return await self._approve(visit, thread_id, await self._pending(visit, thread_id), key)
             case Word.REJECT:

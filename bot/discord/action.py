@@ -7,7 +7,6 @@ from typing import Final
 import discord
 
 from bot import carried
-from bot.carried import CARRIED_WORDS
 from bot.discord import reply
 from bot.discord.card import Card, Menu, Option
 from bot.discord.channel import Channels, retitle
@@ -16,7 +15,7 @@ from bot.discord.limit import OPTION_TEXT, OPTIONS, PLATFORM, head
 from bot.discord.permission import NEEDED, invite, missing, names_of
 from bot.discord.plan import names_in
 from bot.discord.prompt_card import offered_card
-from bot.discord.render import plain, plain_lines, thread_name
+from bot.discord.render import plain, thread_name
 from bot.discord.review_card import offer
 from bot.discord.traffic import translated
 from bot.usage import draw_usage, read_usage
@@ -64,10 +63,6 @@ class Actions:
         None where the thread itself shows what came of it.
         """
         rest = command.rest
-        if command.word in CARRIED_WORDS:
-            thread_id = await self.thread(actor, spot, command.word.value)
-            said = await carried.typed(self.services, actor, thread_id, command, f"discord:{key}")
-            return Card(content=plain_lines(said))
         acts: dict[Word, Callable[[], Awaitable[Card]]] = {
             Word.BRANCH: lambda: self.branch_here(actor, spot, command.position, rest, "", key=key),
             Word.RETRY: lambda: self.retry(actor, spot, rest or None, key=key),

@@ -30,7 +30,7 @@ from bot.discord.adoption_card import (
     texts_form,
     waiting_card,
 )
-from bot.discord.card import Card, Form
+from bot.discord.card import Card, Form, PressButton
 from bot.discord.component import FormModal
 from bot.discord.pieces import left_in
 from bot.discord.private import Later, Press, Pressed, Private, locale_of, problem_on
@@ -102,6 +102,14 @@ class Adoptions:
             return await self._begin(actor, branch_id, f"discord:interaction:{interaction.id}")
 
         await self.private.answer(interaction, act)
+
+    async def typed(self, actor: Actor, branch_id: str, reason: str, key: str) -> Card:
+        """The word: the review is drafted, and opens in private from a button. Raises Refusal."""
+        review_id = await begin_review(self.services, actor, branch_id, reason=reason, event_key=key)
+        opens = PressButton(
+            label=text(actor.locale, "discord.open_review"), action=SHOW, ref=review_id, strong=True
+        )
+        return Card(content=text(actor.locale, "discord.adopt_begun"), buttons=(opens,))
 
     async def _begin(self, actor: Actor, branch_id: str, key: str) -> Later:
         review_id = await begin_review(self.services, actor, branch_id, event_key=key)
@@ -305,19 +313,22 @@ class Adoptions:
 
     async def command_adoptions(self, interaction: discord.Interaction[Any]) -> None:
         async def act(actor: Actor, spot: Spot) -> Card:
-            thread_id = await self.actions.thread(actor, spot, "/adoptions")
-            asked = [
-                Asked(
-                    adoption_id=one.id,
-                    status=one.status,
-                    day=f"{one.created_at:%Y-%m-%d}",
-                    reason=one.reason,
-                )
-                for one in await list_adoptions(self.services, actor, thread_id)
-            ]
-            return adoptions_card(asked, CHANGES, actor.locale)
+            return await self.listed(actor, await self.actions.thread(actor, spot, "/adoptions"))
 
         await self.private.answer(interaction, act)
+
+    async def listed(self, actor: Actor, thread_id: str) -> Card:
+        """The requests from a thread and into it, newest first. Raises Refusal."""
+        asked = [
+            Asked(
+                adoption_id=one.id,
+                status=one.status,
+                day=f"{one.created_at:%Y-%m-%d}",
+                reason=one.reason,
+            )
+            for one in await list_adoptions(self.services, actor, thread_id)
+        ]
+        return adoptions_card(asked, CHANGES, actor.locale)
 
 
 def _conflict(review: AdoptionReview, artifact_id: str) -> Conflict:

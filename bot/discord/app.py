@@ -29,6 +29,7 @@ from bot.discord.prompt import Prompts
 from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
+from bot.discord.word import CarriedWords
 from bot.settings import DiscordSettings
 from core.commands.services import Services
 
@@ -70,16 +71,20 @@ class Discord:
         actions = Actions(services, self._channels, lambda: self.connection.reads_everything)
         attachments = Attachments(self._own_host)
         starts = Starts(services, self._channels, attachments)
+        private = Private(services, self._channels, self._closing)
+        handovers = Handovers(services, actions, private)
+        adoptions = Adoptions(services, actions, private)
+        pins = Pins(services, actions, private)
         intake = Intake(
             services=services,
             actions=actions,
+            words=CarriedWords(services, actions, handovers, adoptions, pins),
             channels=self._channels,
             members=self._members,
             attachments=attachments,
             starts=starts,
             reads_everything=lambda: self.connection.reads_everything,
         )
-        private = Private(services, self._channels, self._closing)
         interactions = Interactions(
             services=services,
             actions=actions,
@@ -87,9 +92,9 @@ class Discord:
             members=self._members,
             starts=starts,
             private=private,
-            handovers=Handovers(services, actions, private),
-            adoptions=Adoptions(services, actions, private),
-            pins=Pins(services, actions, private),
+            handovers=handovers,
+            adoptions=adoptions,
+            pins=pins,
             reviews=Reviews(services, actions, private, attachments),
             prompts=Prompts(services, private),
         )

@@ -1,14 +1,14 @@
 """Handover on Discord: a private draft that is edited form by form and sent once. Nothing of it is kept on our side
 but in the store, so every step goes on after a restart."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import discord
 
 from bot.discord.action import Actions, Spot
-from bot.discord.card import Card, Form
+from bot.discord.card import Card, Form, PressButton
 from bot.discord.handover_card import (
     CONFIRM,
     EDIT,
@@ -43,6 +43,7 @@ from core.commands.handover import (
     edit_handover,
     estimate_handover,
     keep_target_form,
+    list_drafts,
     send_handover,
     show_handover,
 )
@@ -57,8 +58,10 @@ from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.thread import Mode
 from core.domain.view import ButtonAction
+from core.i18n import text
 
 NO_CENTRE: Final = "-"
+SHOWN_DRAFTS: Final = 5
 OPENS_S: Final = 20.0
 """How long the person waits for the link to the new thread."""
 
@@ -96,6 +99,22 @@ class Handovers:
 
         await self.private.answer(interaction, act)
 
+    async def typed(self, actor: Actor, thread_id: ThreadId, target: str, key: str) -> Card:
+        """The word: drafted at once where the target is named. Draft or choice open in private. Raises Refusal."""
+        if not target:
+            await self._allowed(actor, thread_id)
+            label, means = (
+                text(actor.locale, "button.hand_over"),
+                text(actor.locale, "discord.handover_means"),
+            )
+            opens = PressButton(label=label, action=ButtonAction.HAND_OVER, ref=thread_id, strong=True)
+            return Card(content=means, buttons=(opens,))
+        handover_id = await begin_handover(self.services, actor, thread_id, target, event_key=key)
+        opens = PressButton(
+            label=text(actor.locale, "discord.open_draft"), action=SHOW, ref=handover_id, strong=True
+        )
+        return Card(content=text(actor.locale, "discord.handover_begun"), buttons=(opens,))
+
     async def choose(self, pressed: Pressed) -> None:
         """The button under an answer, for the work as it stands."""
         await self._choose(pressed, "")
@@ -112,11 +131,17 @@ class Handovers:
         await self.private.answer(pressed.interaction, act)
 
     async def _targets(self, actor: Actor, thread_id: ThreadId, centre: str, opening: str) -> Card:
+        targets = await self._allowed(actor, thread_id)
+        waiting = [(one.id, one.target_mode) for one in await list_drafts(self.services, actor, thread_id)]
+        ref = f"{centre or NO_CENTRE}:{opening}"
+        return targets_card(targets, ref, waiting[:SHOWN_DRAFTS], actor.locale, centre=bool(centre))
+
+    async def _allowed(self, actor: Actor, thread_id: ThreadId) -> Sequence[Mode]:
+        """Where the thread's work may go on. Raises Refusal when that is nowhere."""
         page = await show_thread(self.services, actor, thread_id)
         if not page.targets:
             raise Refusal("handover_no_route", source=page.mode.value)
-        ref = f"{centre or NO_CENTRE}:{opening}"
-        return targets_card(page.targets, ref, actor.locale, centre=bool(centre))
+        return page.targets
 
     async def take_target(self, pressed: Pressed) -> None:
         centre, _, opening = pressed.ref.rpartition(":")

@@ -29,8 +29,10 @@ FIRST_WORDS: Final = 110
 """Units of a field that the card itself shows; the file holds it whole."""
 
 
-def targets_card(targets: Sequence[Mode], ref: str, locale: str, *, centre: bool) -> Card:
-    """A menu of the modes in which the work may go on."""
+def targets_card(
+    targets: Sequence[Mode], ref: str, waiting: Sequence[tuple[str, Mode]], locale: str, *, centre: bool
+) -> Card:
+    """A menu of the modes in which the work may go on; a button for each of the reader's drafts that is `waiting`."""
     options = tuple(
         Option(label=head(text(locale, f"discord.mode_{mode.value}"), OPTION_TEXT), value=mode.value)
         for mode in targets
@@ -43,7 +45,15 @@ def targets_card(targets: Sequence[Mode], ref: str, locale: str, *, centre: bool
     )
     lines = [text(locale, "discord.handover_means")]
     lines += [text(locale, "discord.handover_centre")] if centre else []
-    return Card(content="\n".join(lines), menu=menu)
+    drafts = tuple(
+        PressButton(
+            label=text(locale, "discord.handover_open", mode=text(locale, f"discord.mode_{mode.value}")),
+            action=SHOW,
+            ref=handover_id,
+        )
+        for handover_id, mode in waiting
+    )
+    return Card(content="\n".join(lines), buttons=drafts, menu=menu)
 
 
 def waiting_card(handover_id: str, locale: str) -> Card:

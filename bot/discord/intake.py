@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import discord
 
+from bot.carried import CARRIED_WORDS
 from bot.discord.access import Members
 from bot.discord.action import Actions, Spot
 from bot.discord.attachment import GONE, Attachments
@@ -31,6 +32,7 @@ from bot.discord.render import thread_name
 from bot.discord.start import Starts
 from bot.discord.tell import HOME_RIGHTS, THREAD_RIGHTS, check_rights, explained, locale_of, refuse, reply
 from bot.discord.traffic import translated
+from bot.discord.word import CarriedWords
 from core import i18n
 from core.commands.message import edit_message, follow_deletion
 from core.commands.person import identify
@@ -64,6 +66,7 @@ class Intake:
 
     services: Services
     actions: Actions
+    words: CarriedWords
     channels: Channels
     members: Members
     attachments: Attachments
@@ -160,6 +163,9 @@ class Intake:
             if command is not None and command.word in STARTS:
                 check_rights(channel, THREAD_RIGHTS if spot.place.thread else HOME_RIGHTS, actor.locale)
                 await reply(message, channel, await self.starts.offer_typed(actor, spot, message), "start")
+            elif command is not None and command.word in CARRIED_WORDS:
+                told = await self.words.typed(actor, spot, command, key=f"message:{message.id}")
+                await reply(message, channel, told, "reply")
             elif command is not None:
                 card = await self.actions.typed(actor, spot, command, key=f"message:{message.id}")
                 if card is not None:

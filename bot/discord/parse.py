@@ -33,6 +33,9 @@ WITHOUT_ARGUMENTS: Final = (
     Word.APPROVE,
     Word.WITHDRAW,
 )
+SENTENCES: Final = (Word.HANDOVER, Word.ADOPT, Word.REJECT)
+"""Outside our threads, where there is nothing to do them to, these begin ordinary sentences."""
+
 WITH_ONE_WORD: Final = (Word.RETRY, Word.SAVE)
 """Typed with more they are ordinary words; the slash command takes whatever is wanted."""
 
@@ -118,6 +121,8 @@ def command_in(words: Words, *, ours: bool) -> TextCommand | None:
     if command is None or (ours and command.word in STARTS) or not is_meant(command):
         return None
     if command.word is Word.PROMPTS and asked(command.rest) is None:
+        return None
+    if not ours and command.rest and command.word in SENTENCES:
         return None
     if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None

@@ -140,7 +140,7 @@ class Pins:
     async def command_pins(self, interaction: discord.Interaction[Any]) -> None:
         async def act(actor: Actor, spot: Spot) -> Card:
             thread_id = await self.actions.thread(actor, spot, "/pins")
-            return await self._list(actor, thread_id, 0)
+            return await self.listed(actor, thread_id, 0)
 
         await self.private.answer(interaction, act)
 
@@ -148,11 +148,12 @@ class Pins:
         thread_id, _, page = pressed.ref.partition(":")
 
         async def act(actor: Actor, spot: Spot) -> Card:
-            return await self._list(actor, thread_id, int(page) if page.isdecimal() else 0)
+            return await self.listed(actor, thread_id, int(page) if page.isdecimal() else 0)
 
         await self.private.answer(pressed.interaction, act, in_place=True)
 
-    async def _list(self, actor: Actor, thread_id: str, page: int) -> Card:
+    async def listed(self, actor: Actor, thread_id: str, page: int) -> Card:
+        """A page of a thread's pins, counted from 0. Raises Refusal."""
         return pins_card(thread_id, await list_pins(self.services, actor, thread_id), page, actor.locale)
 
     async def show(self, pressed: Pressed) -> None:
@@ -195,7 +196,7 @@ class Pins:
         async def act(actor: Actor, spot: Spot) -> Card:
             await remove_pin(self.services, actor, pressed.ref, event_key=f"discord:unpin:{pressed.ref}")
             thread_id = await self.actions.thread(actor, spot, "/pins")
-            listed = await self._list(actor, thread_id, 0)
+            listed = await self.listed(actor, thread_id, 0)
             done = text(actor.locale, "discord.pin_removed")
             return Card(
                 content=head(f"{done}\n{listed.content}", CONTENT), buttons=listed.buttons, menu=listed.menu

@@ -95,9 +95,10 @@ class Private:
     ) -> None:
         """Acknowledge at once, carry out, and show what came of it: in a new card, or `in_place` of the pressed one.
 
+        A card that everyone sees stays as it is.
         What was `typed` comes back in a file when it could not be taken.
         """
-        if in_place and interaction.message is not None:
+        if in_place and interaction.message is not None and interaction.message.flags.ephemeral:
             await interaction.response.defer()
         else:
             await interaction.response.defer(ephemeral=True, thinking=True)

@@ -62,9 +62,11 @@ class Adoptions:
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
-    async def begin(self, caller: Caller, about: Sheet, *, key: str) -> Sheet:
+    async def begin(self, caller: Caller, about: Sheet, *, reason: str = "", key: str) -> Sheet:
         """Have the review of a branch drafted."""
-        review_id = await begin_review(self.services, caller.actor, about.thread, event_key=key)
+        review_id = await begin_review(
+            self.services, caller.actor, about.thread, reason=reason, event_key=key
+        )
         return replace(about, ref=review_id, kind=REVIEW)
 
     async def drafted(self, caller: Caller, about: Sheet) -> View | None:

@@ -83,6 +83,7 @@ def review_form(
             _t(locale, "adopt_reason"),
             limit=REASON_CHARS,
             optional=False,
+            value=review.form.reason if review.form else "",
             lines=True,
         )
     )

@@ -317,8 +317,9 @@ class Carrying:
                 return await self.pins.card(caller, thread_id)
             case Word.ADOPTIONS:
                 return await self.adoptions.listed(caller, thread_id)
-            case Word.ADOPT if not command.rest:
-                return self._told_later(caller, await self.adoptions.begin(caller, about, key=spot.key))
+            case Word.ADOPT:
+                begun = await self.adoptions.begin(caller, about, reason=command.rest, key=spot.key)
+                return self._told_later(caller, begun)
             case _:
                 said = await carried.typed(self.services, caller.actor, thread_id, command, spot.key)
                 return sentence(said)

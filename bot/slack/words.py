@@ -9,7 +9,6 @@ from bot.carried import is_meant
 from bot.prompt_outline import asked
 from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.errors import Refusal
-from core.domain.handover import read_target
 
 _REFERENCE: Final = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
@@ -59,7 +58,7 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
     also begin ordinary sentences count only where nothing else follows them.
     """
     command = parse_command(text)
-    if command is None or not (_names_mode(command) if command.word is Word.HANDOVER else is_meant(command)):
+    if command is None or not is_meant(command):
         return None
     if not called:
         alone = not command.rest and command.position is None
@@ -80,17 +79,6 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
             return command if not command.rest or _NUMBERED.match(command.rest) else None
         case _:
             return command if not command.rest else None
-
-
-def _names_mode(command: TextCommand) -> bool:
-    """Whether what follows "handover" is one word, which then should be a mode, or a mode of several words."""
-    if len(command.rest.split()) <= 1:
-        return True
-    try:
-        read_target(command.rest)
-    except Refusal:
-        return False
-    return True
 
 
 # --- links ----------------------------------------------------------------------------------------------------------

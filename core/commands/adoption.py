@@ -100,11 +100,14 @@ class AdoptionChanges:
     """By line, in order."""
 
 
-async def begin_review(services: Services, actor: Actor, branch_id: str, *, event_key: str) -> str:
-    """Have the pre-adoption review of a branch drafted; returns its id.
+async def begin_review(
+    services: Services, actor: Actor, branch_id: str, *, reason: str = "", event_key: str
+) -> str:
+    """Have the pre-adoption review of a branch drafted; returns its id. A `reason` given already is kept in its form.
 
     Raises Refusal where no request could be made.
     """
+    why = request_reason(reason) if reason.strip() else ""
     branch, parent = await _pair(services, actor, Action.REQUEST_ADOPTION, branch_id, None)
     await _covered(services, branch, parent)
     async with services.store.writing() as session:
@@ -112,7 +115,7 @@ async def begin_review(services: Services, actor: Actor, branch_id: str, *, even
         if earlier is not None:
             return str(earlier["review_id"])
         review_id = services.clock.new_id()
-        await do_add_review(session, review_id, branch, actor.person_id, services.clock)
+        await do_add_review(session, review_id, branch, actor.person_id, services.clock, reason=why)
         line = (await conversations(session, branch.workspace_id, branch.id))[0]
         run = await do_begin_run(
             session,
@@ -132,8 +135,9 @@ async def begin_review(services: Services, actor: Actor, branch_id: str, *, even
 async def show_review(services: Services, actor: Actor, review_id: str) -> AdoptionReview:
     """The review with what a request would cover at this moment. Raises Refusal."""
     branch_id, draft, form = await _review(services, actor, Action.READ, review_id)
-    if form is None and draft is not None:
-        form = ReviewForm(texts=draft.texts.to_json())
+    if form is None or not form.texts:
+        reason = form.reason if form else ""
+        form = ReviewForm(texts=draft.texts.to_json(), reason=reason) if draft else None
     return replace(await review_adoption(services, actor, branch_id), draft=draft, form=form)
 
 

@@ -413,9 +413,9 @@ async def do_copy_version(
 
 
 async def do_add_review(
-    session: AsyncSession, review_id: str, branch: Thread, person_id: PersonId, clock: Clock
+    session: AsyncSession, review_id: str, branch: Thread, person_id: PersonId, clock: Clock, *, reason: str
 ) -> None:
-    """Hold a place for the review that is about to be drafted."""
+    """Hold a place for the review that is about to be drafted, with the reason where one was given already."""
     session.add(
         AdoptionReviewRow(
             id=review_id,
@@ -423,7 +423,7 @@ async def do_add_review(
             branch_id=branch.id,
             person_id=person_id,
             draft=None,
-            form=None,
+            form=ReviewForm(texts={}, reason=reason).to_json() if reason else None,
             created_at=clock.now(),
         )
     )
@@ -457,7 +457,10 @@ async def do_keep_form(
 async def find_review(
     session: AsyncSession, workspace_id: WorkspaceId, review_id: str
 ) -> tuple[ThreadId, ReviewDraft | None, ReviewForm | None] | None:
-    """The branch of a review and, once they are there, the draft and the form; None where there is no such review."""
+    """The branch of a review and, once they are there, the draft and the form; None where there is no such review.
+
+    A form without texts holds only the reason that was given before there was a draft.
+    """
     row = await session.scalar(
         select(AdoptionReviewRow).where(
             AdoptionReviewRow.workspace_id == workspace_id, AdoptionReviewRow.id == review_id

@@ -67,6 +67,25 @@ async def test_a_review_keeps_what_was_filled_in_and_begins_with_the_draft(world
         await edit_review(world.services, aki, "none", form)
 
 
+async def test_a_reason_given_before_the_draft_stands_in_the_form_and_one_too_long_is_refused(
+    world: World,
+) -> None:
+    aki = await world.person()
+    _, branch = await grown(world, aki)
+    with pytest.raises(Refusal, match="reason_too_long"):
+        await begin_review(world.services, aki, branch, reason="x" * 1_001, event_key="long")
+    review_id = await begin_review(world.services, aki, branch, reason=" Cheaper ", event_key="review")
+
+    async def there() -> bool:
+        return (await show_review(world.services, aki, review_id)).form is not None
+
+    await eventually(there)
+    review = await show_review(world.services, aki, review_id)
+    assert review.draft is not None
+    assert review.form == ReviewForm(texts=review.draft.texts.to_json(), reason="Cheaper")
+    assert "Cheaper" not in "".join(world.model.sent(number) for number in range(len(world.model.calls)))
+
+
 async def test_erasing_a_person_reaches_what_they_had_only_filled_in(world: World) -> None:
     aki = await world.person()
     thread, branch = await grown(world, aki)

@@ -417,7 +417,7 @@ async def carry(store: Store, ground: Ground) -> dict[str, Any]:
             await do_add_handover(session, handover)
         await do_add_thread(session, branch)
         await do_add_adoption(session, adoption)
-        await do_add_review(session, review_id, branch, ground.person_id, clock)
+        await do_add_review(session, review_id, branch, ground.person_id, clock, reason="")
         reviewed = ReviewDraft(texts=ReviewTexts(about="secret review"))
         await do_keep_review(session, workspace_id, review_id, reviewed.to_json())
     return {

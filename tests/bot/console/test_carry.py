@@ -333,6 +333,21 @@ async def test_a_request_is_rejected_with_a_reason_and_another_withdrawn(ground:
     assert "no such adoption" in said["error"]
 
 
+async def test_a_typed_reason_stands_in_the_review_and_asks_for_nothing_yet(ground: Ground) -> None:
+    visitor = ground.visitor
+    parent, branch = await grown(visitor)
+    status, answer = await visitor.say(branch, "/adopt The better offer")
+    assert status == 200
+    path = str(answer["location"])
+
+    async def there() -> bool:
+        return bool((await visitor.get(path)).all("textarea", name="reason"))
+
+    await eventually(there)
+    assert (await visitor.get(path)).fields()["reason"] == "The better offer"
+    assert "The better offer" not in (await visitor.get(f"/t/{parent}")).text
+
+
 async def test_a_name_that_both_threads_have_needs_a_choice(ground: Ground) -> None:
     visitor = ground.visitor
     parent, branch = await grown(visitor)

@@ -90,6 +90,45 @@ async def test_a_pinned_constraint_is_handed_over_to_a_debate_with_an_edited_fie
     assert (await there.titles()).count("Do we take Kita?") == 1
 
 
+async def told(there: DiscordWorld, thread: str, words: str) -> Json:
+    """What the bot replies to a word in a thread, and where it stands, as something that can be pressed."""
+    before = len(there.server.ours(thread))
+    await there.server.says(thread, f"{MENTION} {words}")
+    await there.server.until(lambda: len(there.server.ours(thread)) > before)
+    message = there.server.ours(thread)[-1]
+    return {"message": dict(message), "channel": thread, "shown": message}
+
+
+async def test_a_typed_word_leads_to_the_same_private_draft_which_waits_for_its_writer(
+    there: DiscordWorld,
+) -> None:
+    server = there.server
+    thread = await there.ask("Which supplier?")
+    begun = await told(there, thread, "handover debate")
+    assert shown(begun) == text("en", "discord.handover_begun")
+    await eventually(there.idle)
+    opened = await server.press_shown(begun, "Open the draft")
+    draft = await seen(there, opened, "Only you see this draft")
+    assert "Which supplier?" in file_of(draft)
+    assert shown({"shown": server.messages[thread][begun["message"]["id"]]}) == shown(begun)
+    kept = await server.submit(
+        await server.press_shown(draft, "Open questions"), **{"open_questions.0n": "who?"}
+    )
+    assert "who?" in shown(kept)
+    asked = await told(there, thread, "handover")
+    targets = await server.press_shown(asked, "Hand over")
+    again = await server.press_shown(targets, "Draft for Debate")
+    assert "who?" in shown(await seen(there, again, "Only you see this draft"))
+    assert await there.titles() == ["Which supplier?"], "nothing was sent"
+    wrong = await told(there, thread, "handover chess")
+    assert "chess" in shown(wrong)
+    assert await there.conversation(thread) == ["Which supplier?", "answer 1"]
+    calls = len(there.model.calls)
+    await server.says(thread, f"{MENTION} handover to our night shift is at eight")
+    await there.answered(thread, 2)
+    assert len(there.model.calls) == calls + 1
+
+
 async def test_routes_that_are_not_allowed_name_those_that_are(there: DiscordWorld) -> None:
     thread = await there.ask("Which supplier?")
     there.world.policies[GUILD] = Policy(handover_routes=("chat > debate",))
@@ -390,6 +429,31 @@ async def test_an_adoption_goes_on_after_a_restart_between_its_steps(
     assert server.broken == []
 
 
+async def test_a_typed_reason_leads_to_the_review_and_stands_in_its_form(there: DiscordWorld) -> None:
+    server = there.server
+    thread, branch = await grown(there)
+    begun = await told(there, branch, "adopt It needs no operations team")
+    assert shown(begun) == text("en", "discord.adopt_begun")
+    await eventually(there.idle)
+    assert not any("Adoption of" in post for post in server.texts(thread)), "nothing is asked for yet"
+    review = await seen(there, await server.press_shown(begun, "Open the review"), "Ask for adoption")
+    for words in ("What would break?", "answer 2"):
+        assert words in file_of(review)
+    opened = await server.press_shown(review, "Request …")
+    assert form_of(opened) == {"reason": "It needs no operations team"}
+    done = await server.submit(opened)
+    assert shown(done) == text("en", "card.requested")
+    await server.until(lambda: any("It needs no operations team" in post for post in server.texts(thread)))
+    listed = await told(there, branch, "adoptions")
+    (waiting,) = names_in(listed)
+    changes = await server.choose_shown(listed, waiting)
+    assert "What would break?" in file_of(changes)
+    long = await told(there, branch, f"adopt {'x' * 1_001}")
+    assert shown(long) == text("en", "refusal.reason_too_long", had=1_001, limit=1_000)
+    none = await told(there, thread, "adopt it")
+    assert "is no branch" in shown(none)
+
+
 async def test_a_thread_that_is_no_branch_or_holds_nothing_new_says_so(there: DiscordWorld) -> None:
     thread = await there.ask("Which database?")
     done = await there.server.command("adopt", thread)
@@ -438,6 +502,9 @@ async def test_a_pin_is_edited_and_removed_and_its_history_stays(there: DiscordW
         f"{shown(edited).splitlines()[-2].removeprefix('-# ')}\n\nAt most 40 euros\n\n"
         f"{shown(edited).splitlines()[-1].removeprefix('-# ')}\n\nAt most 30 euros\n"
     )
+    typed = await told(there, thread, "pins")
+    (menu,) = components_of(typed["message"])
+    assert shown(await server.choose_shown(typed, menu["options"][0]["value"])) == shown(edited)
     stale = await server.press_shown(one, "Edit")
     assert shown(stale) == text("en", "refusal.pin_changed")
     gone = await server.press_shown(edited, "Remove")

@@ -128,7 +128,8 @@ def handover_views(letters: str, locale: str) -> Iterator[Card | Form]:
         Mode.CODRAFT: {"models": many[:6], "passes": 5},
         Mode.WORKFLOW: {"models": many[:6], "workflow": many[0]},
     }
-    yield handover_card.targets_card(tuple(Mode), f"{UUID}:{OPENING}", locale, centre=True)
+    waiting = [(f"{UUID[:-1]}{n}", mode) for n, mode in enumerate(Mode)]
+    yield handover_card.targets_card(tuple(Mode), f"{UUID}:{OPENING}", waiting, locale, centre=True)
     yield handover_card.waiting_card(UUID, locale)
     estimate = EstimateView(
         calls=99,

@@ -8,7 +8,7 @@ import pytest
 from bot.slack.carrying import Carrying
 from core.domain.policy import Policy
 from tests.bot.slack.test_actions import branch_of
-from tests.bot.slack.test_handover import shown
+from tests.bot.slack.test_handover import field, shown
 from tests.bot.slack.test_review import press
 from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
 from tests.platforms.slack_server import SlackServer
@@ -159,15 +159,19 @@ async def picked(slack: SlackWorld, command: str, **values: str) -> None:
 
 async def test_words_announce_the_review_and_list_the_requests_with_their_buttons(slack: SlackWorld) -> None:
     root, branch = await grown(slack)
-    await slack.server.say(f"{MENTION} adopt", thread=branch)
+    await slack.server.say(f"{MENTION} adopt It needs no operations", thread=branch)
     await eventually(lambda: any("branch is there" in texts_of(m) for m in slack.server.ephemerals))
     await eventually(lambda: any("being drafted" in texts_of(m) for m in slack.server.ephemerals))
     slack.server.ephemerals.sort(key=lambda one: "branch is there" in texts_of(one))
     await slack.server.click_private("do.draft")
     view = await shown(slack, FORM)
-    await slack.server.submit(view["id"], {"reason": "Now", f"choice.{choice(view)}": "take_branch"})
-    await carded(slack, root, "Now")
-    assert "Now" in await told(slack, "adoptions", root)
+    assert card(slack, root, "") is None, "a reason alone asks for nothing before the review was seen"
+    assert "What would break?" in texts_of(view)
+    assert field(view, "reason") == "It needs no operations"
+    reason = field(view, "reason")
+    await slack.server.submit(view["id"], {"reason": reason, f"choice.{choice(view)}": "take_branch"})
+    await carded(slack, root, reason)
+    assert reason in await told(slack, "adoptions", root)
     await slack.server.click_private("do.withdraw")
     await carded(slack, root, "Withdrawn")
 
