@@ -122,6 +122,7 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
         policy=policy_of,
         clock=clock,
         delivery=metrics.count_delivery,
+        model_change=metrics.count_model_change,
     )
 
     async def body(run: DurableRun) -> None:

@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,9 +13,12 @@ from pathlib import Path
 from bot.check import Check
 from bot.settings import LOOPBACK, Settings
 from core.domain.errors import ConfigurationError, StoreUnavailable
+from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.llm.catalogue import Catalogue
 from core.llm.doctor import ProbeResult
+from core.llm.floating import floating
+from core.prompts.pinned import PinnedModel, load_pinned
 
 PROBE_DEADLINE_S = 5.0
 
@@ -47,6 +50,9 @@ class Probes:
     """Raises ConfigurationError."""
     try_models: Callable[[Settings, Catalogue, Sequence[str]], AsyncIterator[ProbeResult]]
     """Asks each of these models one small question, in order."""
+    reported: Callable[[str], Awaitable[Mapping[tuple[str, str], ReportedModel]]]
+    """What models reported last, by alias and id, as the database at this URL has it; empty where it has nothing.
+    Raises StoreUnavailable."""
     try_platforms: Callable[[Settings], AsyncIterator[Check]]
     """Asks each platform whose tokens are set whether it takes them."""
 
@@ -105,7 +111,7 @@ def _is_sqlite(url: str) -> bool:
 
 
 async def _database(name: str, url: str, probes: Probes) -> Finding:
-    if _is_sqlite(url) and not await asyncio.to_thread(Path(url.partition(":///")[2]).exists):
+    if _is_sqlite(url) and not await asyncio.to_thread(_file_of(url).exists):
         return _good("doctor_database_new", name=name)
     try:
         async with asyncio.timeout(PROBE_DEADLINE_S):
@@ -173,11 +179,52 @@ async def _models(settings: Settings, probes: Probes) -> AsyncIterator[Finding]:
             yield _problem("doctor_model_without_key", model=model.alias, name=model.api_key_env)
         else:
             usable.append(model.alias)
+    reported = await _reported(settings.database_url, probes)
+    known = {model.alias: reported.get((model.alias, model.id)) for model in catalogue.real}
+    for finding in _not_fixed(catalogue, known, await asyncio.to_thread(load_pinned)):
+        yield finding
     if not usable:
         return
     async for result in probes.try_models(settings, catalogue, usable):
-        if result.kind is None:
-            yield _good("doctor_model", model=result.alias, seconds=f"{result.seconds:.1f}")
-        else:
-            phrase = Phrase(key=f"model_failure.{result.kind}", fields={"model": result.alias})
-            yield Finding(health=Health.PROBLEM, phrase=phrase)
+        yield _answered(result)
+        last = known[result.alias]
+        if last is not None and result.reported not in ("", last.reported_id):
+            yield _note(
+                "doctor_model_changes", model=result.alias, now=result.reported, before=last.reported_id
+            )
+
+
+def _not_fixed(
+    catalogue: Catalogue, known: Mapping[str, ReportedModel | None], listed: Sequence[PinnedModel]
+) -> Iterator[Finding]:
+    """Models that can be another one tomorrow, and those that became another one."""
+    for model in floating(catalogue, listed):
+        yield _note("doctor_model_floating", model=model.alias, id=model.id)
+    for one in known.values():
+        if one is not None and one.changed:
+            day = f"{one.since:%Y-%m-%d}"
+            yield _note(
+                "doctor_model_changed", model=one.model, now=one.reported_id, before=one.before, day=day
+            )
+
+
+def _answered(result: ProbeResult) -> Finding:
+    if result.kind is None:
+        return _good("doctor_model", model=result.alias, seconds=f"{result.seconds:.1f}")
+    phrase = Phrase(key=f"model_failure.{result.kind}", fields={"model": result.alias})
+    return Finding(health=Health.PROBLEM, phrase=phrase)
+
+
+async def _reported(url: str, probes: Probes) -> Mapping[tuple[str, str], ReportedModel]:
+    """What models reported last; nothing where the database has no say, of which another finding tells."""
+    if _is_sqlite(url) and not await asyncio.to_thread(_file_of(url).exists):
+        return {}
+    try:
+        async with asyncio.timeout(PROBE_DEADLINE_S):
+            return await probes.reported(url)
+    except (StoreUnavailable, TimeoutError):
+        return {}
+
+
+def _file_of(url: str) -> Path:
+    return Path(url.partition(":///")[2])

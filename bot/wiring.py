@@ -1,7 +1,7 @@
 """The only file that names concrete classes: it builds what the settings ask for and ties it together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +49,7 @@ from core.commands.upkeep import (
 from core.domain.errors import ConfigurationError, StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
+from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.engine.bench import Bench
 from core.engine.engine import Engine
@@ -59,6 +60,7 @@ from core.engine.settings import EngineSettings
 from core.files.reader import FileReader
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult, probe
+from core.llm.floating import report_floating
 from core.llm.gateway import Gateway
 from core.llm.link import WorkerLink
 from core.llm.local import local_installed
@@ -67,11 +69,13 @@ from core.modes.workflow_file import load_workflows
 from core.ports import ChannelAccess, Poster
 from core.prompts.eval_file import load_eval_sets
 from core.prompts.eval_library import EvalLibrary
+from core.prompts.pinned import load_pinned
 from core.prompts.registry import LIBRARY_FOLDER, check_folder, load_library
 from core.store.database import Store
 from core.store.erasure import Erased
-from core.store.migrations import migrate, revision
+from core.store.migrations import is_current, migrate, revision
 from core.store.prompt_library import Prompts
+from core.store.reported import reported_models
 from core.store.sealing import Sealer
 from core.store.workspace import external_id_of
 
@@ -176,6 +180,7 @@ async def open_product(settings: Settings) -> AsyncGenerator[Product]:
     Raises ConfigurationError and StoreUnavailable before anything runs.
     """
     catalogue = catalogue_of(settings)
+    report_floating(catalogue, await asyncio.to_thread(load_pinned))
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -255,6 +260,7 @@ def _services(
         policy=policy_of,
         clock=clock,
         delivery=metrics.count_delivery,
+        model_change=metrics.count_model_change,
     )
 
     async def body(run: DurableRun) -> None:
@@ -501,6 +507,18 @@ async def try_models(
         await gateway.close()
 
 
+async def reported(url: str) -> Mapping[tuple[str, str], ReportedModel]:
+    """What models reported last; nothing from a database in the form of an earlier release."""
+    store = Store(url)
+    try:
+        if not await is_current(store):
+            return {}
+        async with store.reading() as session:
+            return await reported_models(session)
+    finally:
+        await store.close()
+
+
 async def try_platforms(settings: Settings) -> AsyncIterator[Check]:
     """Ask Slack about the tokens that are set."""
     slack = settings.slack
@@ -515,4 +533,10 @@ async def try_platforms(settings: Settings) -> AsyncIterator[Check]:
         yield check
 
 
-PROBES = Probes(ping=ping, catalogue=catalogue_of, try_models=try_models, try_platforms=try_platforms)
+PROBES = Probes(
+    ping=ping,
+    catalogue=catalogue_of,
+    try_models=try_models,
+    reported=reported,
+    try_platforms=try_platforms,
+)

@@ -88,6 +88,8 @@ class ScriptedModel:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a call is held."""
     closed: int = 0
+    reported: str = "reported-1"
+    """What it says it is."""
 
     async def stream(self, call: ModelCall) -> AsyncGenerator[ModelEvent]:
         self.calls.append(call)
@@ -113,7 +115,7 @@ class ScriptedModel:
             yield Done(
                 finish=Finish.STOP,
                 usage=Usage(input_tokens=100, output_tokens=10, estimated=False, cost_usd=0.25),
-                reported_model_id="reported-1",
+                reported_model_id=self.reported,
                 first_delta_s=0.01,
                 total_s=0.02,
             )
@@ -280,7 +282,8 @@ async def eventually(holds: Callable[[], object]) -> None:
 
 
 def catalogue() -> Catalogue:
-    """Real-looking models whose calls end in the ScriptedModel: `seer` sees images, `small` is small and dear."""
+    """Real-looking models whose calls end in the ScriptedModel: `seer` sees images, the id of
+    `fluid` floats, `small` is small and dear."""
     models = {
         "alpha": {
             "id": "openai/alpha-2026-01-01",
@@ -297,6 +300,11 @@ def catalogue() -> Catalogue:
             "api_base": "http://127.0.0.1:9/v1",
             "context_tokens": 64_000,
             "vision": True,
+        },
+        "fluid": {
+            "id": "openai/fluid-latest",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 64_000,
         },
         "small": {
             "id": "openai/small-2026-01-01",
@@ -405,6 +413,7 @@ async def _open(
         policy=policy_of,
         clock=clock,
         delivery=metrics.count_delivery,
+        model_change=metrics.count_model_change,
     )
 
     async def body(run: DurableRun) -> None:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from bot.console.chart import bar_chart
 from bot.console.markdown import Markdown, visible
 from bot.console.progress import progress_of
+from bot.model_outline import model_notes
 from bot.outline import outline
 from core import i18n
 from core.domain.codraft import ARTIFACT
@@ -352,6 +353,7 @@ class Renderer:
             "money": i18n.money,
             "price": partial(_price, locale),
             "kind": partial(_kind, locale),
+            "notes": lambda model: list(model_notes(model, locale)),
             "trains": partial(_trains, locale),
             "spent": partial(_spent, locale),
             "mode_name": partial(_mode_name, locale),

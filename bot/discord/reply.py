@@ -7,6 +7,7 @@ from bot.discord.card import Card, Picture, TextFile
 from bot.discord.difference import block, difference
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import plain
+from bot.model_outline import model_notes
 from bot.usage import PICTURE, Usage, alternative, legend, together
 from core.commands.artifact import Shown
 from core.commands.review import ReviewStarted
@@ -182,6 +183,7 @@ def models(items: Sequence[ModelItem], locale: str) -> Card:
             if item.vision:
                 facts.append(text(locale, "discord.vision"))
             facts.append(text(locale, f"discord.trains_{_trains(item.trains_on_data)}"))
+            facts += map(plain, model_notes(item, locale))
             lines.append(f"- **{plain(item.alias)}** ({plain(item.model_id)}): {' · '.join(facts)}")
     if len(lines) == 1:
         lines = [text(locale, "refusal.no_model")]

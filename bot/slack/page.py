@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from bot.model_outline import model_notes
 from bot.slack.block import Block, context, divider, header, link, section
 from bot.slack.markdown import escape, one_line
 from bot.slack.render import SlackMessage, address
@@ -113,6 +114,7 @@ def _model(locale: str, model: ModelItem) -> str:
         facts.append(
             i18n.text(locale, "slack.model_trains", answer=i18n.text(locale, f"slack.answer_{trains}"))
         )
+    facts += model_notes(model, locale)
     if not model.allowed:
         facts.append(i18n.text(locale, "slack.model_not_allowed"))
     demo = f" ({escape(i18n.text(locale, 'slack.demo'))})" if model.demo else ""

@@ -15,8 +15,9 @@ from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
 from core.engine.evaluating import case_runs, conditions_of
+from core.llm.floating import is_fixed
 from core.prompts.eval_set import EvalSet
-from core.prompts.pinned import load_pinned, pinned
+from core.prompts.pinned import load_pinned
 from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, newest_eval, verdicts_of
 from core.store.workspace import people
 
@@ -39,7 +40,7 @@ async def models_of(services: Services, aliases: Iterable[str]) -> tuple[EvalMod
         EvalModel(
             alias=model.alias,
             id=model.id,
-            pinned=model.demo or model.local or pinned(model.id, listed),
+            pinned=is_fixed(model, listed),
             trains_on_data=model.trains_on_data,
         )
         for model in found

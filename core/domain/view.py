@@ -16,6 +16,7 @@ from core.domain.handover import DeliveryState, Field, FieldDelivery
 from core.domain.ids import MessageId, ReceiptId, RunId, ThreadId
 from core.domain.message import AuthorKind, Cut
 from core.domain.receipt import CapApplied, InputPart, Omission, PromptRef, Usage
+from core.domain.reported import ReportedModel
 from core.domain.thread import Mode, Place, Status
 
 
@@ -270,6 +271,10 @@ class ModelItem:
     output_price: float | None
     vision: bool
     trains_on_data: str
+    fixed: bool
+    """False for an id behind which another model can stand tomorrow."""
+    reported: ReportedModel | None
+    """What the provider said last; None before the first call."""
     allowed: bool
 
 

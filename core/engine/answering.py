@@ -18,6 +18,7 @@ from core.domain.receipt import REPAIR, AiInput, Finish, Receipt
 from core.domain.view import AnswerView, Phrase
 from core.engine.bench import Bench, patiently
 from core.engine.listening import Heard, LivePost, hear_out
+from core.engine.model_change import report_change
 from core.engine.run import DurableRun
 from core.files.charset import clean
 from core.llm.catalogue import Model
@@ -29,6 +30,7 @@ from core.store.database import Session
 from core.store.erasure import do_blank_erased_parts
 from core.store.message import do_add_message, do_place_answer, file_bytes, find_message
 from core.store.receipt import do_add_receipt, find_step
+from core.store.reported import do_note_reported
 from core.store.run import Run, do_mark
 from core.store.step import Step, do_end_step, find_run_step
 from core.store.tables import ReceiptRow
@@ -309,6 +311,9 @@ class Answering:
                 created_at=now,
             )
             await do_add_receipt(session, self._run.workspace_id, receipt, self._run.requested_by)
+            change = await do_note_reported(
+                session, receipt.model, receipt.model_id, receipt.reported_model_id, now=now
+            )
             await do_blank_erased_parts(session, self._run.workspace_id, receipt.id)
             if prepared.policy.has_budget:
                 await do_release(session, self._run.workspace_id, self._run.id, step=name)
@@ -317,6 +322,7 @@ class Answering:
                 await do_end_step(
                     session, self._run.workspace_id, self._ending(heard, problem, shown, receipt)
                 )
+        report_change(self._bench, change)
         return Called(answer=self._answer(receipt, shown), repair=repair)
 
     def _repair(

@@ -8,6 +8,7 @@ from typing import TypeVar
 from core.domain.errors import StoreUnavailable
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Policy
+from core.domain.reported import ReportedModel
 from core.domain.view import DeliveryView
 from core.domain.workflow import Workflow
 from core.llm.catalogue import Catalogue
@@ -37,6 +38,8 @@ class Bench:
     clock: Clock
     delivery: Callable[[DeliveryView], None]
     """Counts what arrived of a handover and what did not."""
+    model_change: Callable[[ReportedModel], None]
+    """Counts that another model answers under an id than did before."""
 
 
 async def patiently(act: Callable[[], Awaitable[T]], *, patience_s: float = STORE_PATIENCE_S) -> T:

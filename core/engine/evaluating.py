@@ -25,9 +25,11 @@ from core.domain.evaluation import (
 )
 from core.domain.ids import WorkspaceId
 from core.domain.receipt import AiInput
+from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.engine.bench import Bench, patiently
 from core.engine.listening import Heard, hear_out
+from core.engine.model_change import report_change
 from core.engine.run import DurableRun
 from core.files.charset import clean
 from core.llm.catalogue import Catalogue, Model
@@ -46,6 +48,7 @@ from core.store.evaluation import (
     eval_results,
     find_eval,
 )
+from core.store.reported import do_note_reported
 from core.store.workspace import people
 
 log = logging.getLogger(__name__)
@@ -335,11 +338,14 @@ class _Evaluation:
         )
 
     async def _store(self, result: EvalResult) -> None:
-        async def write() -> None:
+        async def write() -> ReportedModel | None:
             async with self._bench.store.writing() as session:
                 await do_add_result(session, self._run.workspace_id, self._run.id, result)
+                return await do_note_reported(
+                    session, result.model, result.model_id, result.reported_model_id, now=result.created_at
+                )
 
-        await patiently(write)
+        report_change(self._bench, await patiently(write))
 
     async def end(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from core.domain.feedback import Thumb
+from core.domain.reported import ReportedModel
 from core.domain.view import DeliveryView
 
 WAIT_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300)
@@ -22,6 +23,12 @@ class EngineMetrics:
             "promptflow_feedback",
             "What people said of answers: up, down, or withdrawn",
             ["thumb"],
+            registry=registry,
+        )
+        self.model_changes = Counter(
+            "promptflow_model_id_changes",
+            "Times that a provider reported another model than before under the same configured id",
+            ["model"],
             registry=registry,
         )
         self.started = Counter(
@@ -54,6 +61,10 @@ class EngineMetrics:
         for model in view.models:
             for one in model.fields:
                 self.deliveries.labels(one.state.value).inc()
+
+    def count_model_change(self, change: ReportedModel) -> None:
+        """Count that another model answers under an id than did before."""
+        self.model_changes.labels(change.model).inc()
 
     def count_feedback(self, thumb: Thumb | None) -> None:
         """Count what a person said of an answer; None for what they took back."""

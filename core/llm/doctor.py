@@ -9,7 +9,7 @@ from core.domain.errors import FailureKind, ModelFailure
 from core.domain.ids import WorkspaceId
 from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.llm.gateway import Gateway
-from core.ports import ModelCall
+from core.ports import Done, ModelCall
 
 _QUESTION: Final = "Answer with the single word OK."
 # Enough for a model that thinks first, little enough to cost next to nothing.
@@ -23,6 +23,8 @@ class ProbeResult:
     kind: FailureKind | None
     """Why not; None when it answered."""
     seconds: float
+    reported: str = ""
+    """Which model the provider says it is; empty where it says nothing."""
 
 
 async def probe(gateway: Gateway, alias: str, *, deadline_s: float = 60.0) -> ProbeResult:
@@ -30,15 +32,19 @@ async def probe(gateway: Gateway, alias: str, *, deadline_s: float = 60.0) -> Pr
     loop = asyncio.get_running_loop()
     begun = loop.time()
     kind: FailureKind | None = None
+    reported = ""
     try:
         async with asyncio.timeout(deadline_s), aclosing(gateway.stream(_call(alias))) as events:
-            async for _ in events:
-                pass
+            async for event in events:
+                if isinstance(event, Done):
+                    reported = event.reported_model_id
     except TimeoutError:
         kind = FailureKind.TIMEOUT_TOTAL
     except ModelFailure as failure:
         kind = failure.kind
-    return ProbeResult(alias=alias, ok=kind is None, kind=kind, seconds=loop.time() - begun)
+    return ProbeResult(
+        alias=alias, ok=kind is None, kind=kind, seconds=loop.time() - begun, reported=reported
+    )
 
 
 def _call(alias: str) -> ModelCall:

@@ -29,6 +29,8 @@ COALESCE_S: Final = 0.1
 LINE_LIMIT: Final = 256 * 1024 * 1024
 """Longest line: a call with its images in base64."""
 CLOSE_S: Final = 2.0
+NAME_CHARS: Final = 200
+"""As long as a model id can be stored."""
 _PAGE_BYTES: Final = 4096
 
 # Read once by litellm while it is imported: no dotenv file, no price map, tokenizer or header list from the network,
@@ -101,7 +103,7 @@ class Reading:
     def take(self, chunk: Any, part: Any) -> None:
         """Take in a chunk and its delta, or a whole response and its message: both have the same fields."""
         if self._as_sent:
-            self.model = self.model or str(getattr(chunk, "model", None) or "")
+            self.model = self.model or _named(getattr(chunk, "model", None))
         usage = getattr(chunk, "usage", None)
         if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
             # Some report the input at the beginning and the output at the end.
@@ -253,6 +255,11 @@ async def _as_sent(response: Any, reading: Reading, provider: str) -> Any:
     if provider == "gemini":
         _watch_google(response.completion_stream, reading)
     return response.completion_stream
+
+
+def _named(model: object) -> str:
+    """The model id that a provider names, on one line and as long as is kept of it."""
+    return "".join(character for character in str(model or "") if character.isprintable())[:NAME_CHARS]
 
 
 def _watch_google(stream: Any, reading: Reading) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from core.domain.errors import ConfigurationError, ConfigurationErrors
@@ -68,12 +69,13 @@ def _dated(name: str) -> bool:
     return False
 
 
-def load_pinned(file: Path = PINNED_FILE) -> tuple[PinnedModel, ...]:
-    """The reviewed list. Reads a file, so call it at start and not on the event loop.
+@cache
+def load_pinned() -> tuple[PinnedModel, ...]:
+    """The reviewed list of this release. The first call reads a file, so it does not belong on the event loop.
 
     Raises ConfigurationErrors with every problem of the file.
     """
-    return parse_pinned(file.name, file.read_text(encoding="utf-8"))
+    return parse_pinned(PINNED_FILE.name, PINNED_FILE.read_text(encoding="utf-8"))
 
 
 def parse_pinned(file: str, text: str) -> tuple[PinnedModel, ...]:

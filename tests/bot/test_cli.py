@@ -22,7 +22,7 @@ from core.domain.view import Phrase
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
 from core.store.erasure import Erased
-from tests.bot.test_doctor import no_platforms
+from tests.bot.test_doctor import no_platforms, nothing_reported
 
 
 class FakeWork:
@@ -35,7 +35,11 @@ class FakeWork:
 
     def work(self) -> Work:
         probes = Probes(
-            ping=self.ping, catalogue=self.catalogue, try_models=self.try_models, try_platforms=no_platforms
+            ping=self.ping,
+            catalogue=self.catalogue,
+            try_models=self.try_models,
+            reported=nothing_reported,
+            try_platforms=no_platforms,
         )
         return Work(
             serve=self.serve,

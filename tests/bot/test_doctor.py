@@ -1,8 +1,9 @@
 """Each thing that can be wrong is made wrong, one at a time, on real files, sockets and databases."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from bot.check import Check
 from bot.doctor import Finding, Health, Probes, examine
 from bot.settings import Settings, load_settings
 from core.domain.errors import FailureKind
+from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.i18n import phrase
 from core.llm.catalogue import Catalogue, load_catalogue
 from core.llm.doctor import ProbeResult
 from core.store.database import Store
+from core.store.migrations import migrate
+from core.store.reported import do_note_reported
 
 
 async def ping(url: str) -> None:
@@ -57,7 +61,17 @@ async def no_platforms(settings: Settings) -> AsyncIterator[Check]:
         yield check
 
 
-PROBES = Probes(ping=ping, catalogue=catalogue, try_models=try_models, try_platforms=no_platforms)
+async def nothing_reported(url: str) -> Mapping[tuple[str, str], ReportedModel]:
+    return {}
+
+
+PROBES = Probes(
+    ping=ping,
+    catalogue=catalogue,
+    try_models=try_models,
+    reported=nothing_reported,
+    try_platforms=no_platforms,
+)
 
 
 async def findings(folder: Path, probes: Probes = PROBES, **env: str) -> list[Finding]:
@@ -187,6 +201,7 @@ async def test_every_configured_model_is_tried_and_a_missing_key_is_named(tmp_pa
     texts = {
         finding.phrase.fields["model"]: (finding.health, phrase("en", finding.phrase))
         for finding in found[5:]
+        if finding.phrase.key != "cli.doctor_model_floating"
     }
     assert texts["good"] == (Health.GOOD, "good answered in 1.2 s.")
     assert texts["bad"][0] is Health.PROBLEM
@@ -195,6 +210,58 @@ async def test_every_configured_model_is_tried_and_a_missing_key_is_named(tmp_pa
         Health.PROBLEM,
         "keyless has no key: the variable OTHER_KEY is not set. Put it into .env or into the environment.",
     )
+
+
+async def test_a_model_whose_id_floats_is_noted_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "promptflow.toml").write_text(
+        '[models.good]\nid = "openai/gpt-latest"\n[models.fixed]\nid = "openai/gpt-5.4-2026-03-05"\n'
+    )
+    found = await findings(tmp_path)
+    (noted,) = [one for one in found if one.phrase.key == "cli.doctor_model_floating"]
+    assert noted.health is Health.NOTE
+    assert phrase("en", noted.phrase) == (
+        "good: its id openai/gpt-latest names no fixed version, so another model can stand behind it tomorrow. "
+        "No prompt written for it can go live. Choose an id with a date, or one on the reviewed list."
+    )
+    assert "日付の付いたID" in phrase("ja", noted.phrase)
+
+
+async def test_what_a_provider_answers_with_now_is_held_against_what_is_remembered(tmp_path: Path) -> None:
+    (tmp_path / "promptflow.toml").write_text('[models.good]\nid = "openai/gpt-5.4-2026-03-05"\n')
+    (tmp_path / "data").mkdir()
+    url = f"sqlite:///{tmp_path}/data/promptflow.db"
+    store, calls = Store(url), ("gpt-5.4-2026-03-05", "gpt-5.4-2026-05-20")
+    await migrate(store)
+    for day, reported in enumerate(calls, start=1):
+        async with store.writing() as session:
+            now = datetime(2026, 11, day, tzinfo=UTC)
+            await do_note_reported(session, "good", "openai/gpt-5.4-2026-03-05", reported, now=now)
+    await store.close()
+
+    async def moved_on(
+        settings: Settings, catalogue: Catalogue, aliases: Sequence[str]
+    ) -> AsyncIterator[ProbeResult]:
+        yield ProbeResult(alias="good", ok=True, kind=None, seconds=1.0, reported="gpt-5.4-2026-07-01")
+
+    probes = replace(PROBES, reported=wiring.reported, try_models=moved_on)
+    found = await findings(tmp_path, probes, OPENAI_API_KEY="hidden")
+    said = [phrase("en", one.phrase) for one in found if one.phrase.key.startswith("cli.doctor_model_change")]
+    assert said == [
+        "good: since 2026-11-02 its provider reports gpt-5.4-2026-05-20, before that gpt-5.4-2026-03-05. "
+        "Evaluate the prompts that use it.",
+        "good: its provider reports gpt-5.4-2026-07-01; the last call reported gpt-5.4-2026-05-20. "
+        "Evaluate the prompts that use it.",
+    ]
+    # A doctor changes nothing: what it was told is forgotten.
+    assert (await wiring.reported(url))["good", "openai/gpt-5.4-2026-03-05"].reported_id == calls[1]
+
+
+async def test_a_database_of_an_earlier_release_has_nothing_to_say_of_models(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/old.db"
+    store = Store(url)
+    await store.ping()
+    await store.close()
+    assert await wiring.reported(url) == {}
 
 
 async def test_the_local_model_is_named_with_what_it_is_worth_and_tried(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from core.domain.message import AuthorKind
 from core.domain.receipt import CapApplied, InputImage, InputPart, Omission, Origin, PromptRef, Role
+from core.domain.reported import ReportedModel
 from core.domain.thread import Mode, Place, Status
 from core.domain.view import (
     ArtifactItem,
@@ -323,6 +324,8 @@ MODELS: Final = (
         output_price=None,
         vision=False,
         trains_on_data="no",
+        fixed=True,
+        reported=None,
         allowed=True,
     ),
     ModelItem(
@@ -335,6 +338,14 @@ MODELS: Final = (
         output_price=15.0,
         vision=True,
         trains_on_data="unknown",
+        fixed=True,
+        reported=ReportedModel(
+            model="claude-sonnet",
+            model_id="anthropic/claude-sonnet-4-5-20250929",
+            reported_id="claude-sonnet-4-5-20260220 <!channel> @everyone <b>",
+            before="claude-sonnet-4-5-20250929",
+            since=START,
+        ),
         allowed=True,
     ),
     ModelItem(
@@ -347,6 +358,8 @@ MODELS: Final = (
         output_price=0.0,
         vision=False,
         trains_on_data="no",
+        fixed=True,
+        reported=None,
         allowed=True,
     ),
     ModelItem(
@@ -359,6 +372,8 @@ MODELS: Final = (
         output_price=10.0,
         vision=True,
         trains_on_data="yes",
+        fixed=False,
+        reported=None,
         allowed=False,
     ),
 )

@@ -190,6 +190,14 @@ def _whole(stream: Stream) -> web.Response:
     )
 
 
+@behaviour("long-name")
+async def long_name(stream: Stream) -> web.StreamResponse:
+    """Names itself in 500 characters and three lines, one of them with a character that no database takes."""
+    choices = [{"index": 0, "delta": {"content": TEXT}, "finish_reason": None}]
+    await stream.event(model="a\x00\nb\n" + "x" * 500, choices=choices)
+    return await stream.end()
+
+
 @behaviour("slow")
 async def slow(stream: Stream) -> web.StreamResponse:
     """Many words, one every 20 ms."""

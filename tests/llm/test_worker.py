@@ -119,6 +119,14 @@ async def test_any_other_interface_goes_through_the_librarys_own_reading(
     assert await provider.all_closed("stall", within_s=0.5)
 
 
+async def test_a_name_that_a_provider_reports_is_one_line_and_no_longer_than_can_be_stored(
+    link: WorkerLink, provider: FakeProvider
+) -> None:
+    named = (await ask(link, "hosted_vllm/long-name", provider.base_url)).answer
+    assert named.text == TEXT
+    assert named.ended.reported_model_id == "ab" + "x" * 198
+
+
 async def test_anthropics_interface_streams_and_prices_a_known_model(
     link: WorkerLink, provider: FakeProvider
 ) -> None:

@@ -107,6 +107,8 @@ WITHOUT_WORKSPACE = {
     "prompt_process.do_report",
     "prompt_process.generation",
     "prompt_process.processes",
+    "reported.do_note_reported",
+    "reported.reported_models",
     "run.left_behind",
     "thread.thread_anywhere",
     "workspace.all_workspaces",

@@ -45,6 +45,15 @@ async def revision(store: Store) -> str:
     return await asyncio.to_thread(read)
 
 
+async def is_current(store: Store) -> bool:
+    """Whether the database has the form of this release; changes nothing. Raises StoreUnavailable."""
+
+    def wanted() -> str | None:
+        return ScriptDirectory.from_config(alembic_config()).get_current_head()
+
+    return await revision(store) == await asyncio.to_thread(wanted)
+
+
 def _upgrade(connection: Connection) -> bool:
     if connection.dialect.name == "postgresql":
         # Held until the transaction ends, so that a second process waits here and finds nothing left to do.

@@ -205,6 +205,19 @@ class HighWaterRow(Row):
     updated_at: Mapped[datetime]
 
 
+class ReportedModelRow(Row):
+    """Which model a provider said it answered with last; of the installation, hence of no workspace."""
+
+    __tablename__ = "reported_model"
+    model: Mapped[str] = mapped_column(String(100), primary_key=True)
+    model_id: Mapped[str] = mapped_column(String(200), primary_key=True)
+    """As it is configured."""
+    reported_id: Mapped[str] = mapped_column(String(200))
+    before: Mapped[str] = mapped_column(String(200))
+    """What it said before that; empty when it never said anything else."""
+    since: Mapped[datetime]
+
+
 class CommandSyncRow(Row):
     """What was last registered as commands with a platform; of the installation, hence of no workspace."""
 

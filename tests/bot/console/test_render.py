@@ -227,6 +227,19 @@ def test_the_local_model_is_offered_with_what_it_is_worth_wherever_models_are_ch
         assert offering <= shown
 
 
+def test_a_model_that_became_another_one_and_an_id_that_floats_are_listed_as_that(
+    renderer: Renderer,
+) -> None:
+    for reader, changed, floats in (
+        (ENGLISH, "its provider reports", "names no fixed version"),
+        (JAPANESE, "提供元の申告", "特定の版を指していません"),
+    ):
+        (html,) = [html for name, html in whole_pages(renderer, reader) if name == "models True"]
+        assert changed in html
+        assert "claude-sonnet-4-5-20260220 &lt;!channel&gt;" in html
+        assert floats in html
+
+
 def test_an_answer_being_written_is_plain_text_that_the_stream_can_go_on_with(renderer: Renderer) -> None:
     view = ANSWERS["answer_writing"]
     written = entry(renderer, view).one("div", data_card=entry_id(view))

@@ -197,6 +197,13 @@ def test_the_local_model_is_offered_with_what_it_is_worth() -> None:
     assert reply.models(MODELS, "ja").content.count("ごく小型、英語のみ、誤りが多い") == 1
 
 
+def test_a_model_that_became_another_one_is_listed_as_that_and_its_new_name_pings_nobody() -> None:
+    for locale, words in {"en": "its provider reports", "ja": "提供元の申告"}.items():
+        (line,) = [one for one in reply.models(MODELS, locale).content.split("\n") if words in one]
+        assert "claude-sonnet-4-5-20260220" in line
+        assert "@everyone" not in line.replace("\\@everyone", "")
+
+
 def test_a_model_that_is_not_allowed_is_not_offered() -> None:
     assert "gpt" not in reply.models(MODELS, "en").content
 

@@ -188,6 +188,15 @@ def test_an_ai_input_whose_text_is_gone_says_why() -> None:
     assert [name for name, words in told.items() if expired in words] == ["input_receipt_expired"]
 
 
+def test_a_model_that_became_another_one_is_listed_as_that_and_its_new_name_pings_nobody() -> None:
+    for locale, words in {"en": "its provider reports", "ja": "提供元の申告"}.items():
+        (listed,) = [
+            message.text + str(message.blocks) for name, message in messages(locale) if name == "models"
+        ]
+        assert words in listed
+        assert "claude-sonnet-4-5-20260220 &lt;!channel&gt;" in listed
+
+
 def test_the_local_model_is_listed_with_what_it_is_worth() -> None:
     note = {"en": "tiny, English only, often wrong", "ja": "ごく小型、英語のみ、誤りが多い"}
     for locale, words in note.items():
