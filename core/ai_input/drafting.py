@@ -18,6 +18,7 @@ from core.ai_input.handover import handover_part, listed
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose
 from core.ai_input.thread_order import said_in
 from core.ai_input.window import FIRST_MESSAGE_CHARS, Selection, select
+from core.ai_input.workflow import place_of
 from core.domain.compare import SUMMARY, CompareSetup
 from core.domain.debate import DebateSetup
 from core.domain.drafting import draftable
@@ -27,6 +28,7 @@ from core.domain.message import Message
 from core.domain.pin import Pin
 from core.domain.receipt import AiInput, CapApplied, InputPart, Omission, Origin, Role
 from core.domain.thread import Mode
+from core.domain.workflow import FOLLOW_UP, Workflow
 from core.ports import Spoken, Turn
 from core.prompts.registry import PromptLibrary
 from core.prompts.render import render_task
@@ -41,15 +43,22 @@ REVIEW_PROMPT_NAMES = (REVIEW_PROMPT, FRAGMENTS_PROMPT, MODE_FRAGMENTS)
 
 
 def build_handover_draft(
-    turn: Turn, prompts: PromptLibrary, *, target: Mode, centre: str | None = None
+    turn: Turn,
+    prompts: PromptLibrary,
+    *,
+    target: Mode,
+    centre: str | None = None,
+    workflow: Workflow | None = None,
 ) -> AiInput:
     """What the drafting model is sent; `centre` is the id of the answer that the work goes on with.
+
+    `workflow` is the one that a thread of this mode runs, None where there is no such file any more.
 
     Raises Refusal `answer_not_found` when the centre is no longer there, `request_too_large`.
     """
     material = Material.of(prompts)
     carried, caps = handover_part(turn, material)
-    parts, more, omissions = _source(turn, material, centre)
+    parts, more, omissions = _source(turn, material, centre, workflow)
     return compose(
         turn,
         prompts,
@@ -68,11 +77,12 @@ def build_pin_repair(
     *,
     target: Mode,
     centre: str | None = None,
+    workflow: Workflow | None = None,
     draft: Mapping[str, Any],
     missing: Sequence[str],
 ) -> AiInput:
     """The same once more, with the draft and the pins (root ids) that it left out at the end."""
-    first = build_handover_draft(turn, prompts, target=target, centre=centre)
+    first = build_handover_draft(turn, prompts, target=target, centre=centre, workflow=workflow)
     material, prompt = Material.of(prompts), prompts.get(REPAIR_PROMPT)
     pins = [part.text for part in _pinned([p for p in turn.pins if p.root_id in missing], material)]
     task = {
@@ -89,14 +99,14 @@ def build_pin_repair(
     )
 
 
-def build_adoption_review(turn: Turn, prompts: PromptLibrary) -> AiInput:
+def build_adoption_review(turn: Turn, prompts: PromptLibrary, *, workflow: Workflow | None = None) -> AiInput:
     """What the model that drafts a pre-adoption review is sent: the branch's conversation, nothing of its parent's.
 
     What the branch inherited is told apart from its own; `spoken` holds the answers of its own runs only.
     """
     material = Material.of(prompts)
     carried, caps = handover_part(turn, material)
-    parts, more, omissions = _source(turn, material, None)
+    parts, more, omissions = _source(turn, material, None, workflow)
     called = "\n".join(text for text in (turn.thread.branch_name, turn.thread.branch_reason) if text)
     name = [material.data(Origin.REQUEST, "branch_of", called)] if called else []
     return compose(
@@ -136,11 +146,11 @@ def _pinned(pins: Sequence[Pin], material: Material) -> list[InputPart]:
 Source = tuple[list[InputPart], tuple[CapApplied, ...], tuple[Omission, ...]]
 
 
-def _source(turn: Turn, material: Material, centre: str | None) -> Source:
+def _source(turn: Turn, material: Material, centre: str | None, workflow: Workflow | None) -> Source:
     if turn.thread.mode in (Mode.CHAT, Mode.COMPARE):
         parts, caps, omissions = _conversation(turn, material)
     else:
-        parts, caps, omissions = _contributions(turn, material)
+        parts, caps, omissions = _contributions(turn, material, workflow)
     if turn.thread.mode is Mode.COMPARE:
         return [*parts, *_answers(turn, material, centre)], caps, omissions
     if centre is not None:
@@ -241,7 +251,7 @@ def _differences(compared: Spoken, material: Material) -> InputPart:
     return material.data(Origin.SPOKEN, "differences", "\n".join(lines), compared.message_id)
 
 
-def _contributions(turn: Turn, material: Material) -> Source:
+def _contributions(turn: Turn, material: Material, workflow: Workflow | None) -> Source:
     """All that was said in a Debate or Workflow, with what it was started with ahead."""
     said = said_in(turn)
     parts = _started_with(turn, material)
@@ -252,9 +262,18 @@ def _contributions(turn: Turn, material: Material) -> Source:
         elif turn.thread.mode is Mode.DEBATE:
             parts.append(contribution(one, material))
         else:
-            parts.append(material.spoken(one, "result", step=one.step, title=one.step))
+            parts.append(_result(turn, material, workflow, one))
     counts = {Left.MESSAGES: said.omitted, Left.ERASED_MESSAGES: said.erased}
     return parts, (), tuple(Omission(what=what, count=count) for what, count in counts.items() if count)
+
+
+def _result(turn: Turn, material: Material, workflow: Workflow | None, one: Spoken) -> InputPart:
+    if one.step == FOLLOW_UP:
+        return material.spoken(one, "message_of_model")
+    step, title, letter = place_of(turn, workflow, one)
+    if letter:
+        return material.spoken(one, "result_answer", step=step, title=title, letter=letter)
+    return material.spoken(one, "result", step=step, title=title)
 
 
 def _started_with(turn: Turn, material: Material) -> list[InputPart]:

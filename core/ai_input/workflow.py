@@ -135,6 +135,19 @@ def result_of(turn: Turn, step: WorkflowStep) -> tuple[tuple[str, Spoken], ...]:
     return found[:1] if isinstance(step, DraftStep) else found
 
 
+def place_of(turn: Turn, workflow: Workflow | None, one: Spoken) -> tuple[str, str, str]:
+    """Where a contribution stands in a workflow: its step, the step's title, and its letter in a comparing step.
+
+    The id is the title where the file was changed or taken away since. No model is named.
+    """
+    step_id, _, inner = one.step.partition("/")
+    step = next((each for each in workflow.steps if each.id == step_id), None) if workflow else None
+    if step is None:
+        return step_id, step_id, ""
+    letter = _result_steps(turn, step).get(inner, "") if isinstance(step, CompareStep) else ""
+    return step_id if letter else one.step, step.title.in_locale(turn.thread.locale), letter
+
+
 def _result_steps(turn: Turn, step: WorkflowStep) -> dict[str, str]:
     """Inner steps that hold the result, with the letter each has there. Of a draft the first that exists counts."""
     match step:

@@ -14,6 +14,7 @@ from core.ai_input.drafting import (
 from core.ai_input.material import words
 from core.ai_input.structured import REPAIR_PROMPT as STRUCTURED_REPAIR
 from core.ai_input.thread_order import said_in
+from core.ai_input.workflow import place_of
 from core.domain.adoption import ReviewDraft, ReviewTexts, plain_review
 from core.domain.compare import CompareSetup
 from core.domain.debate import SYNTHESIS
@@ -22,9 +23,10 @@ from core.domain.handover import HandoverFields, missing_pins, read_target
 from core.domain.message import Message
 from core.domain.pin import Pin
 from core.domain.thread import Mode
+from core.domain.workflow import Workflow
 from core.i18n import text
 from core.modes.context import Ask, HandoverContext
-from core.ports import Turn
+from core.ports import Spoken, Turn
 
 KIND = "handover_draft"
 DRAFT = "draft"
@@ -44,18 +46,34 @@ async def draft_handover(run: HandoverContext) -> None:
     """
     target, centre = read_target(str(run.args["target"])), run.args.get("centre")
     pins = draftable(await run.pins())
-    build = partial(build_handover_draft, target=target, centre=centre)
+    work = _workflow(run)
+    build = partial(build_handover_draft, target=target, centre=centre, workflow=work)
     drafted = await run.consult(Ask(step=DRAFT, model=run.model, line=None, build=build))
     data, repaired = drafted.data, False
     missing = _missing(data, pins)
     if data is not None and missing and not await run.stopped():
-        again = partial(build_pin_repair, target=target, centre=centre, draft=data, missing=missing)
+        again = partial(
+            build_pin_repair, target=target, centre=centre, workflow=work, draft=data, missing=missing
+        )
         mended = await run.consult(Ask(step=PIN_REPAIR, model=run.model, line=None, build=again))
         data, repaired = _better(data, mended.data, pins), True
     failure = drafted.failure or drafted.finish.value
     await run.keep_draft(
-        partial(finish_draft, data=data, repaired=repaired, failure=failure, centre=centre, locale=run.locale)
+        partial(
+            finish_draft,
+            data=data,
+            repaired=repaired,
+            failure=failure,
+            centre=centre,
+            workflow=work,
+            locale=run.locale,
+        )
     )
+
+
+def _workflow(run: HandoverContext) -> Workflow | None:
+    """The workflow that the run's thread goes through; None in another mode, and where its file is gone."""
+    return run.workflows.get(str(run.setup.get("workflow", "")))
 
 
 def _missing(data: Mapping[str, Any] | None, pins: Sequence[Pin]) -> tuple[str, ...]:
@@ -82,12 +100,13 @@ def finish_draft(
     repaired: bool,
     failure: str,
     centre: str | None,
+    workflow: Workflow | None,
     locale: str,
 ) -> HandoverDraft:
     """The draft as the form begins with it, from what the model gave (None when nothing came) and what is stored."""
     mode = turn.thread.mode
     if data is None:
-        fields = extract(mode, _quotes(turn, centre, locale), _outcome(turn))
+        fields = extract(mode, _quotes(turn, centre, workflow, locale), _outcome(turn))
         draft = HandoverDraft(fields=fields, origin=DraftOrigin.EXTRACT, failure=failure)
     else:
         fields = HandoverFields.from_json({"sourceMode": mode.value, **data})
@@ -100,7 +119,8 @@ def finish_draft(
 
 async def draft_review(run: HandoverContext) -> None:
     """Leave a review for the requester to edit, whatever happens: drafted by the run's model, or a plain one."""
-    drafted = await run.consult(Ask(step=REVIEW, model=run.model, line=None, build=build_adoption_review))
+    build = partial(build_adoption_review, workflow=_workflow(run))
+    drafted = await run.consult(Ask(step=REVIEW, model=run.model, line=None, build=build))
     await run.keep_review(partial(finish_review, data=drafted.data))
 
 
@@ -125,19 +145,25 @@ def _outcome(turn: Turn) -> Mapping[str, Any] | None:
     return found[-1] if turn.thread.mode is Mode.DEBATE and found else None
 
 
-def _quotes(turn: Turn, centre: str | None, locale: str) -> list[tuple[str, str]]:
+def _quotes(turn: Turn, centre: str | None, workflow: Workflow | None, locale: str) -> list[tuple[str, str]]:
     """Who said what, oldest first; models by the letters they go by, never by name."""
     if turn.thread.mode is Mode.CHAT:
         return [_quote(entry.message, locale) for entry in turn.window.recent if not entry.message.erased]
     if turn.thread.mode is Mode.COMPARE:
         return _compared(turn, centre, locale)
     return [
-        _quote(one, locale)
-        if isinstance(one, Message)
-        else (one.step.partition(":")[2] or one.step, words(one))
+        _quote(one, locale) if isinstance(one, Message) else (_speaker(turn, workflow, one), words(one))
         for one in said_in(turn).before
         if isinstance(one, Message) or one.step != SYNTHESIS or one.data is None
     ]
+
+
+def _speaker(turn: Turn, workflow: Workflow | None, one: Spoken) -> str:
+    """The letter of a participant in a Debate, the title of a step in a Workflow."""
+    if turn.thread.mode is not Mode.WORKFLOW:
+        return one.step.partition(":")[2] or one.step
+    _, title, letter = place_of(turn, workflow, one)
+    return f"{title} {letter}".strip()
 
 
 def _quote(message: Message, locale: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from core.domain.message import AuthorKind, Message
 from core.domain.pin import PinKind
 from core.domain.receipt import Origin, Role
 from core.domain.thread import Mode
+from core.domain.workflow import AskStep, CompareStep, DebateStep, Label, Workflow
 from core.ports import Spoken, Turn
 from tests.ai_input.conversation import THREAD, answer, attachment, message, talk, turn
 from tests.ai_input.handing import PLANTED
@@ -255,12 +256,58 @@ def test_a_debate_is_sent_whole_with_its_unresolved_points_and_constraints() -> 
     assert "secret-model" not in text
 
 
-def test_a_workflow_is_sent_with_its_inputs_and_results() -> None:
-    setup = {"workflow": "flow", "inputs": {"constraints": "planted-input"}, "models": ["alpha"]}
-    spoken = [said("options", "planted-result"), said("debate/synthesis", "planted-synthesis")]
-    text = draft(source(Mode.WORKFLOW, [FIRST], spoken, setup=setup))
-    for word in ("input constraints", "planted-input", "planted-result", "step debate/synthesis"):
-        assert word in text
+WORKFLOW = {"workflow": "flow", "inputs": {"constraints": "planted-input"}, "models": ["alpha", "beta"]}
+STEP: Mapping[str, Any] = {"instruction": "", "uses": ()}
+FLOW = Workflow(
+    name="flow",
+    title=Label(en="Flow", ja="流れ"),
+    description=Label(en="Flow", ja="流れ"),
+    inputs=(),
+    steps=(
+        AskStep(id="gather", title=Label(en="Gather offers", ja="見積もりを集める"), **STEP),
+        CompareStep(id="views", title=Label(en="Views", ja="見方"), models=2, **STEP),
+        DebateStep(
+            id="talk", title=Label(en="Talk", ja="話し合い"), participants=2, rebuttal_rounds=1, **STEP
+        ),
+    ),
+)
+
+
+def test_a_workflow_is_sent_with_its_inputs_and_its_results_under_the_titles_of_their_steps() -> None:
+    spoken = [
+        said("gather", "planted-result"),
+        said("views/answer:A", "planted-view"),
+        said("talk/synthesis", "planted-synthesis"),
+        said("follow_up", "planted-answer-since"),
+    ]
+    one = source(Mode.WORKFLOW, [FIRST], spoken, setup=WORKFLOW)
+    sent = shown(build_handover_draft(one, PROMPTS, target=Mode.DEBATE, workflow=FLOW))
+    for word in (
+        "input constraints",
+        "planted-input",
+        "result of step gather: Gather offers",
+        "planted-result",
+        "result of step views: Views, answer A",
+        "planted-view",
+        "result of step talk/synthesis: Talk",
+        "planted-synthesis",
+        "answer of the assistant",
+        "planted-answer-since",
+    ):
+        assert word in sent
+    assert "alpha" not in sent
+    japanese = replace(one, thread=replace(one.thread, locale="ja"))
+    again = shown(build_handover_draft(japanese, PROMPTS, target=Mode.DEBATE, workflow=FLOW))
+    assert "result of step gather: 見積もりを集める" in again
+    gone = shown(build_handover_draft(one, PROMPTS, target=Mode.DEBATE))
+    assert "result of step gather: gather" in gone
+    assert "alpha" not in gone
+
+
+def test_the_review_of_a_branched_workflow_names_steps_by_their_titles() -> None:
+    one = branch(Mode.WORKFLOW, [FIRST], 0, spoken=[said("gather", "planted-result")], setup=WORKFLOW)
+    sent = shown(build_adoption_review(one, PROMPTS, workflow=FLOW))
+    assert "result of step gather: Gather offers" in sent
 
 
 def test_an_answer_of_a_debate_can_be_the_centre() -> None:

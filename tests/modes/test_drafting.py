@@ -15,13 +15,24 @@ from core.domain.message import Cut, Message
 from core.domain.pin import Pin
 from core.domain.receipt import AiInput, Finish
 from core.domain.thread import Mode
+from core.domain.workflow import Workflow
 from core.i18n import LOCALES, phrase
 from core.llm.demo_modes import structured_answer
 from core.modes.context import Answer, Ask, HandoverContext
 from core.modes.drafting import draft_handover, draft_review
 from core.ports import Turn
 from tests.ai_input.conversation import answer, attachment, message
-from tests.ai_input.test_drafting import ANSWERS, COMPARE, DEBATE, FIRST, PINS, branch, source
+from tests.ai_input.test_drafting import (
+    ANSWERS,
+    COMPARE,
+    DEBATE,
+    FIRST,
+    FLOW,
+    PINS,
+    WORKFLOW,
+    branch,
+    source,
+)
 from tests.ai_input.voices import PROMPTS, said, take
 from tests.domain.test_handover import pin
 
@@ -47,8 +58,13 @@ class Run:
     steps: list[str] = field(default_factory=list)
     kept: list[HandoverDraft] = field(default_factory=list)
     reviews: list[ReviewDraft] = field(default_factory=list)
+    workflows: Mapping[str, Workflow] = field(default_factory=dict)
     model: str = "alpha"
     locale: str = "en"
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        return self.turn.setup
 
     async def pins(self) -> tuple[Pin, ...]:
         return self.turn.pins
@@ -177,6 +193,24 @@ async def test_an_extract_of_a_debate_takes_its_points_from_the_synthesis() -> N
     assert "A: Stance: for it because" in fields.summary
     assert "Alice: a remark" in fields.summary
     assert "secret-model" not in fields.summary
+
+
+async def test_an_extract_of_a_workflow_names_steps_by_their_titles_and_no_model() -> None:
+    spoken = [
+        said("gather", "a list of offers"),
+        said("views/answer:A", "alpha's view"),
+        said("views/answer:B", "beta's view"),
+    ]
+    turn = source(Mode.WORKFLOW, [FIRST], spoken, setup=WORKFLOW)
+    draft = await drafted(Run(turn=turn, script=[None], workflows={"flow": FLOW}))
+    assert draft.fields.summary.splitlines() == [
+        "Gather offers: a list of offers",
+        "Views A: alpha's view",
+        "Views B: beta's view",
+    ]
+    gone = await drafted(Run(turn=turn, script=[None]))
+    assert gone.fields.summary.splitlines()[0] == "gather: a list of offers"
+    assert "alpha:" not in gone.fields.summary
 
 
 async def test_erased_messages_are_in_no_extract() -> None:
