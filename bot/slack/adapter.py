@@ -203,7 +203,7 @@ class SlackAdapter:
             callers=callers,
             intake=intake,
             desk=desk,
-            modals=Modals(platform.calls, callers, desk, platform.background),
+            modals=Modals(platform.calls, callers, desk, platform.background, private),
             private=private,
             background=platform.background,
         )

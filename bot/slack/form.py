@@ -108,6 +108,18 @@ def sent_again(sent: Mapping[str, Any], sentence: str) -> View:
     return {**{name: sent[name] for name in OF_A_VIEW if sent.get(name)}, "blocks": [why, *blocks]}
 
 
+def typed_in(sent: Mapping[str, Any]) -> str:
+    """All that a person typed into a form, each field under its name."""
+    state = (sent.get("state") or {}).get("values") or {}
+    return "\n".join(
+        f"## {block['label']['text']}\n\n{given['value']}\n"
+        for block in sent["blocks"]
+        if block.get("type") == "input"
+        for given in (state.get(block.get("block_id")) or {}).values()
+        if given.get("type") == "plain_text_input" and given.get("value")
+    )
+
+
 def _as_sent(block: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
     if block.get("type") != "input":
         return dict(block)

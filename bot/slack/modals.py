@@ -14,10 +14,10 @@ from bot.slack.calls import Calls
 from bot.slack.carrying import SENT as CARRIED_FORMS
 from bot.slack.desk import Desk
 from bot.slack.feedback import FEEDBACK
-from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again
+from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again, typed_in
 from bot.slack.offered import SENT_FORMS
 from bot.slack.parse import Spot, Submission
-from bot.slack.private import explain
+from bot.slack.private import Private, explain
 from bot.slack.prompt_form import SENT_PROMPTS
 from bot.slack.review import REVIEW, SAVE
 from bot.slack.start_form import START, blamed
@@ -30,11 +30,14 @@ log = logging.getLogger(__name__)
 class Modals:
     """Opens, shows and carries out forms."""
 
-    def __init__(self, calls: Calls, callers: Callers, desk: Desk, background: Background) -> None:
+    def __init__(
+        self, calls: Calls, callers: Callers, desk: Desk, background: Background, private: Private
+    ) -> None:
         self._calls = calls
         self._callers = callers
         self._desk = desk
         self._background = background
+        self._private = private
 
     async def open(self, bot: Bot, spot: Spot, title: str, fill: Callable[[Caller], Awaitable[View]]) -> None:
         """Open a form at once and fill it in after; what keeps it from being filled in is said in it."""
@@ -145,4 +148,10 @@ class Modals:
             return
         if not isinstance(problem, PromptflowError):
             log.error("a form could not be carried out", exc_info=problem)
-        await self.show(bot, form.view_id, sent_again(form.view, explain(locale, problem)))
+        sentence = explain(locale, problem)
+        if not await self.show(bot, form.view_id, sent_again(form.view, sentence)):
+            # Whoever closed the form while it said that it is at work takes it for done.
+            typed = typed_in(form.view)
+            key = "slack.refused_late_typed" if typed else "slack.refused_late"
+            said = i18n.text(locale, key, form=i18n.text(locale, title), reason=sentence)
+            await self._private.write(bot, form.user, said, typed=typed)

@@ -61,6 +61,27 @@ class Private:
     async def say(self, bot: Bot, spot: Spot, text: str) -> None:
         await self.tell(bot, spot, sentence(text))
 
+    async def write(self, bot: Bot, person: str, text: str, *, typed: str) -> None:
+        """Write to a person in their conversation with the bot; what they `typed` comes back as a file."""
+        try:
+            channel = await self._access.direct(bot, person)
+            message = sentence(text)
+            await self._calls.call(
+                bot,
+                "chat.postMessage",
+                patience_s=PATIENCE_S,
+                channel=channel,
+                text=message.text,
+                blocks=list(message.blocks) or None,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+            if typed:
+                file = OutgoingFile(name="typed.md", title="typed.md", data=typed.encode())
+                await send_file(self._access, self._files, bot, person, file)
+        except PlatformFailure as failure:
+            log.warning("a person could not be written to (%s)", failure.code)
+
     async def tell(self, bot: Bot, spot: Spot, message: SlackMessage) -> None:
         """Show `message` to the person of `spot`, in the thread they are in, and then its file to them alone."""
         await self._show(bot, spot, message)

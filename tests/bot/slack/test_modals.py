@@ -96,6 +96,40 @@ async def test_a_form_that_takes_long_and_works_says_so(slack: SlackWorld) -> No
     await eventually(lambda: any("Mind the cost" in texts_of(m) for m in slack.server.posts()))
 
 
+@pytest.mark.usefixtures("hurried")
+async def test_whoever_closed_a_form_that_is_refused_late_is_written_to_with_what_they_typed(
+    slack: SlackWorld,
+) -> None:
+    await slack.ask("Which database?")
+    (card,) = slack.server.posts()
+    await slack.server.click("C1", card["ts"], "do.branch")
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.branch")
+    view_id = slack.server.newest_view["id"]
+    slack.server.channels["C1"].archived = True
+    await slow(slack)
+    # What Slack says of a form that was closed.
+    slack.server.fault("views.update", "error", code="not_found")
+    delivery = await slack.server.submit(view_id, {"name": "Mind the cost", "reason": "too dear"})
+    assert delivery.response is not None
+    assert NOT_YET in texts_of(delivery.response["view"])
+    await eventually(lambda: told_directly(slack))
+    (said,) = told_directly(slack)
+    assert "“Branch from here” was not carried out" in said
+    assert "archived" in said
+    await eventually(lambda: slack.server.files)
+    assert [
+        "Mind the cost" in str(file) and "too dear" in str(file) for file in slack.server.files.values()
+    ] == [True]
+    assert NOT_YET in texts_of(slack.server.views[view_id]), "the closed form is left alone"
+
+
+def told_directly(slack: SlackWorld) -> list[str]:
+    """What the bot wrote to Alice in their own conversation."""
+    channels = [name for name in slack.server.channels if name.startswith("D")]
+    posts = [texts_of(message) for name in channels for message in slack.server.posts(name)]
+    return [text for text in posts if "not carried out" in text]
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_every_form_can_be_shown_again_as_it_was_sent(locale: str) -> None:
     for name, view in pages(locale):
