@@ -12,7 +12,9 @@ from aiohttp.typedefs import Handler
 from bot.console.assets import Assets
 from bot.console.carry_page import CarryPages
 from bot.console.carrying import CarryForms
-from bot.console.eval_page import EvalPages
+from bot.console.eval_set_form import EvalSetForms
+from bot.console.eval_set_page import EvalSetPages
+from bot.console.eval_set_route import eval_set_acts, eval_set_draws
 from bot.console.evaluating import EvalForms
 from bot.console.events import stream
 from bot.console.export import send
@@ -40,6 +42,7 @@ from bot.console.upload import read_form
 from bot.console.visit import Visit, Visits, choose, forget_flash, remember_flash
 from core import i18n
 from core.commands.artifact import show_artifact
+from core.commands.eval_set import export_eval_set
 from core.commands.export import Format, export_thread
 from core.commands.prompt import show_prompt
 from core.commands.services import Services
@@ -71,9 +74,10 @@ class Console:
         self._pages = CarryPages(services=services, renderer=renderer)
         self._forms = Forms(services=services, visits=self._visits, feed=feed, held=HeldFiles(services.clock))
         self._carry = CarryForms(services=services, feed=feed)
-        self._prompts = EvalPages(services=services, renderer=renderer)
+        self._prompts = EvalSetPages(services=services, renderer=renderer)
         self._prompt_forms = PromptForms(services=services)
         self._eval_forms = EvalForms(services=services)
+        self._eval_set_forms = EvalSetForms(services=services)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
@@ -85,6 +89,7 @@ class Console:
             web.post("/prompts/{name}/upload", self._edge(self._upload_prompt)),
             web.get("/prompts/{name}/download", self._edge(self._download_prompt)),
             web.get("/evals/{run}/report", self._edge(self._eval_report)),
+            web.get("/eval-sets/{name}/download", self._edge(self._download_eval_set)),
             *self._page_routes(),
             *self._carry_routes(),
             *self._form_routes(),
@@ -138,6 +143,7 @@ class Console:
             "/help": lambda visit, _: pages.help(visit),
             "/people/new": lambda visit, _: pages.person(visit),
             **prompt_draws(self._prompts),
+            **eval_set_draws(self._prompts),
         }
         return [web.get(path, self._edge(self._page(draw))) for path, draw in draws.items()]
 
@@ -230,6 +236,7 @@ class Console:
             **self._carry_forms(),
             **prompt_acts(self._prompt_forms, self._prompts),
             **eval_acts(self._eval_forms, self._prompts),
+            **eval_set_acts(self._eval_set_forms, self._prompts),
             "/people": (
                 lambda visit, form, _: forms.add_person(form),
                 lambda visit, form, typed, error, request: pages.person(visit, typed=typed, error=error),
@@ -429,6 +436,12 @@ class Console:
         name, version = page.item.name, page.shown.version if page.shown else ""
         body = await asyncio.to_thread(zipped, name, page.files)
         headers = {"Content-Disposition": attachment(f"{name} {version}", "zip")}
+        return web.Response(body=body, content_type="application/zip", headers=headers)
+
+    async def _download_eval_set(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        kept = await export_eval_set(self._services, visit.actor, named(request, "name"))
+        body = await asyncio.to_thread(zipped, kept.name, kept.files)
+        headers = {"Content-Disposition": attachment(f"{kept.name} {kept.version}", "zip")}
         return web.Response(body=body, content_type="application/zip", headers=headers)
 
     async def _eval_report(self, visit: Visit, request: web.Request) -> web.StreamResponse:

@@ -31,7 +31,7 @@ def parts_in(uploads: Iterable[Upload]) -> dict[str, str]:
     """The parts among files that a person chose, or in a ZIP file of them. Raises Refusal; then none is taken."""
     parts: dict[str, str] = {}
     for upload in uploads:
-        for path, data in _files(upload):
+        for path, data in files_in(upload):
             part = path.replace("\\", "/").rpartition("/")[2]
             if part not in PARTS or part in parts:
                 raise Refusal("prompt_upload", name=path[:100], allowed=", ".join(PARTS))
@@ -44,7 +44,8 @@ def parts_in(uploads: Iterable[Upload]) -> dict[str, str]:
     return parts
 
 
-def _files(upload: Upload) -> Iterator[tuple[str, bytes]]:
+def files_in(upload: Upload) -> Iterator[tuple[str, bytes]]:
+    """Path and content of a file that a person chose, or of those in a ZIP. Raises Refusal."""
     if not upload.name.lower().endswith(".zip"):
         yield upload.name, upload.data
         return

@@ -42,6 +42,7 @@ from core.prompts.eval_set import EvalSet, OriginType, warnings
 from core.prompts.masking import Personal
 from core.store.budget import check_budget
 from core.store.claim import claim, find_settled, settle
+from core.store.eval_set import eval_set_now, newest_eval_sets
 from core.store.evaluation import (
     EvalRun,
     do_add_eval,
@@ -91,7 +92,7 @@ async def plan_eval(
         standing = await standing_of(session, services.prompts, workspace_id, request.prompt)
     candidate = standing.version(request.candidate_id)
     baseline = _baseline(standing, request)
-    eval_set = await _eval_set(services, candidate, baseline)
+    eval_set = await _eval_set(services, workspace_id, candidate, baseline)
     model = choose_model(services, policy, request.model or None)
     other = choose_model(services, policy, request.candidate_model or model)
     if model != other and baseline.sha256 != candidate.sha256:
@@ -118,17 +119,22 @@ def _baseline(standing: Standing, request: EvalRequest) -> StoredPrompt:
     return standing.live
 
 
-async def _eval_set(services: Services, candidate: StoredPrompt, baseline: StoredPrompt) -> EvalSet:
+async def _eval_set(
+    services: Services, workspace_id: WorkspaceId, candidate: StoredPrompt, baseline: StoredPrompt
+) -> EvalSet:
     """The set that a version names. Raises Refusal without one, and without a case of the prompt."""
-    sets = await services.evals.sets()
     name = (await asyncio.to_thread(candidate.parsed)).eval_set
     if not name:
         raise Refusal("eval_no_set", name=candidate.name)
-    if name not in sets:
-        raise Refusal("eval_set_unknown", eval_set=name, allowed=", ".join(sets))
-    if not sets[name].cases_of(baseline.name):
+    async with services.store.reading() as session:
+        found = await eval_set_now(session, workspace_id, services.evals, name)
+        own = [one.name for one in await newest_eval_sets(session, workspace_id)]
+    if found is None:
+        allowed = ", ".join([*await services.evals.sets(), *own])
+        raise Refusal("eval_set_unknown", eval_set=name, allowed=allowed)
+    if not found.cases_of(baseline.name):
         raise Refusal("eval_no_case", name=baseline.name, eval_set=name)
-    return sets[name]
+    return found
 
 
 async def _estimate(services: Services, workspace_id: WorkspaceId, plan: Plan) -> EvalEstimate:

@@ -18,6 +18,7 @@ from core.engine.evaluating import case_runs, conditions_of
 from core.llm.floating import is_fixed
 from core.prompts.eval_set import EvalSet
 from core.prompts.pinned import load_pinned
+from core.store.eval_set import eval_set_now
 from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, newest_eval, verdicts_of
 from core.store.workspace import people
 
@@ -92,7 +93,9 @@ async def judge(
         verdicts = await verdicts_of(session, run.workspace_id, run.prompt)
         alone = len(await people(session, run.workspace_id)) == 1
         standing = await standing_of(session, services.prompts, run.workspace_id, run.prompt)
-    eval_set = (await services.evals.sets()).get(run.conditions.set_name)
+        named = run.workspace_id, services.evals, run.conditions.set_name
+        newest = await eval_set_now(session, *named)
+        eval_set = await eval_set_now(session, *named, sha256=run.conditions.set_sha256)
     cases = eval_set.cases_of(run.prompt) if eval_set else ()
     now, policy = services.clock.now(), services.policy(actor.workspace)
     comparison = compare(
@@ -114,7 +117,7 @@ async def judge(
         compared=(run.baseline.sha256, run.candidate.sha256),
         promoted=promoted or _promotable(standing, run),
     )
-    held = replace(comparison, candidate=_conditions_now(services, eval_set, run))
+    held = replace(comparison, candidate=_conditions_now(services, newest, run))
     return Judged(
         run=run,
         results=results,

@@ -38,6 +38,7 @@ from core.prompts.eval_check import CHECKS_VERSION, Seen, run_checks
 from core.prompts.eval_masking import Masker
 from core.prompts.eval_set import EvalCase, EvalSet
 from core.prompts.registry import PromptLibrary
+from core.store.eval_set import eval_set_now
 from core.store.evaluation import (
     EvalResult,
     EvalRun,
@@ -170,7 +171,14 @@ class _Evaluation:
     async def _take_up(self) -> None:
         """Read what the run works with. Raises Refusal when the conditions are no longer those it began under."""
         run = self._run
-        eval_set = (await self._bench.evals.sets()).get(run.conditions.set_name)
+        async with self._bench.store.reading() as session:
+            eval_set = await eval_set_now(
+                session,
+                run.workspace_id,
+                self._bench.evals,
+                run.conditions.set_name,
+                sha256=run.conditions.set_sha256,
+            )
         policy = await self._bench.policy(run.workspace_id)
         for alias in run.models.values():
             allowed = policy.allowed_models is None or alias in policy.allowed_models

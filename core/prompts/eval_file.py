@@ -36,7 +36,7 @@ from core.prompts.parse import MAX_FILE_BYTES
 from core.prompts.registry import PromptLibrary
 from core.prompts.schema_sense import contradiction
 from core.prompts.strict_yaml import Node, read_yaml
-from core.prompts.version import OutputFormat
+from core.prompts.version import OutputFormat, PromptVersion
 
 EVALS_FOLDER = Path(__file__).parent / "evals"
 """The product's own eval sets."""
@@ -77,7 +77,18 @@ def parse_eval_set(folder: str, files: Mapping[str, bytes], prompts: PromptLibra
 
     Raises ConfigurationErrors with everything that is wrong.
     """
-    reading = _Reading(folder, files, prompts)
+    return _parsed(_Reading(folder, files, prompts))
+
+
+def stored_eval_set(folder: str, files: Mapping[str, str]) -> EvalSet:
+    """A set that was found right when it was stored: what its prompts are by now does not change what it says.
+
+    Raises ConfigurationErrors when this release cannot read it.
+    """
+    return _parsed(_Reading(folder, {path: text.encode() for path, text in files.items()}, None))
+
+
+def _parsed(reading: "_Reading") -> EvalSet:
     eval_set = reading.eval_set()
     if reading.problems:
         raise ConfigurationErrors(reading.problems)
@@ -85,9 +96,12 @@ def parse_eval_set(folder: str, files: Mapping[str, bytes], prompts: PromptLibra
 
 
 class _Reading:
-    """One pass over one folder. Problems are collected; what is wrong reads as empty, so that the pass goes on."""
+    """One pass over one folder. Problems are collected; what is wrong reads as empty, so that the pass goes on.
 
-    def __init__(self, folder: str, files: Mapping[str, bytes], prompts: PromptLibrary) -> None:
+    Without prompts nothing is held against them, nor looked through for personal data.
+    """
+
+    def __init__(self, folder: str, files: Mapping[str, bytes], prompts: PromptLibrary | None) -> None:
         self.folder = folder
         self.library = prompts
         self.problems: list[ConfigurationError] = []
@@ -162,11 +176,14 @@ class _Reading:
         node = table.get("prompts")
         names = self.texts(node, "prompts") if node else ()
         for name in names:
-            if node and name not in self.library.versions:
+            if node and not self.knows(name):
                 self.problem(f"there is no prompt {name}", node.line)
         if node and len(set(names)) != len(names):
             self.problem("prompts must be different names", node.line)
         return names
+
+    def knows(self, prompt: str) -> bool:
+        return self.library is None or prompt in self.library.versions
 
     # --- a case -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +196,7 @@ class _Reading:
                 f"id of case {case_id} must be letters and digits joined by hyphens", table["id"].line
             )
         prompt = self.text(table, "prompt") or (prompts[0] if len(prompts) == 1 else "")
-        known = prompt in prompts and prompt in self.library.versions
+        known = prompt in prompts and self.knows(prompt)
         if prompt and prompt not in prompts:
             self.problem(
                 f"case {case_id}: prompt {prompt} is none of the set's: {', '.join(prompts)}", node.line
@@ -199,11 +216,17 @@ class _Reading:
             human=self.texts(table["human"], "human") if "human" in table else (),
             tags=self.texts(table["tags"], "tags") if "tags" in table else (),
         )
-        self.check_case(case, node, (*defaults, *checks), known=known)
+        if self.library is not None:
+            prompt_now = self.library.versions[prompt] if known else None
+            self.check_case(case, node, (*defaults, *checks), prompt_now)
         return case
 
     def check_case(
-        self, case: EvalCase, node: Node, checks: Sequence[tuple[Check, int]], *, known: bool
+        self,
+        case: EvalCase,
+        node: Node,
+        checks: Sequence[tuple[Check, int]],
+        prompt: PromptVersion | None,
     ) -> None:
         for reason in eval_check_file.contradictions(case.checks):
             self.problem(f"case {case.id}: {reason}", node.line)
@@ -214,9 +237,9 @@ class _Reading:
             self.problem(f"case {case.id}: {HARD} needs a check", node.line)
         for span in find_personal("\n".join([case.source_text, *case.human])):
             self.problem(f"case {case.id} holds personal data ({span.kind}): mask it first", node.line)
-        if not known:
+        if prompt is None:
             return
-        parts = self.library.get(case.prompt).parts
+        parts = prompt.parts
         target = eval_check_file.Target(
             is_json=parts.output_format is OutputFormat.JSON, texts=frozenset(case.source.texts)
         )
@@ -252,6 +275,8 @@ class _Reading:
         node = table.get("inputs")
         given = self.table(node, "inputs", None, ()) if node else {}
         values = {key: self.text(given, key) for key in given}
+        if self.library is None:
+            return values
         wanted = inputs_wanted(prompt, tuple(self.library.get(prompt).parts.inputs))
         if values.keys() != wanted:
             line = node.line if node else table["id"].line if "id" in table else 0

@@ -26,11 +26,11 @@ def to_texts(version: PromptVersion) -> dict[str, str]:
     """The same as `to_files`, as text."""
     parts = version.parts
     texts = {
-        METADATA: _yaml(_metadata(version)),
+        METADATA: yaml_text(_metadata(version)),
         SYSTEM: parts.system + "\n" if parts.system else "",
         TASK: parts.task + "\n" if parts.task else "",
-        FRAGMENTS: _yaml(_sorted(parts.fragments)) if parts.fragments else "",
-        FEW_SHOT: _yaml(
+        FRAGMENTS: yaml_text(_sorted(parts.fragments)) if parts.fragments else "",
+        FEW_SHOT: yaml_text(
             [{"input": _sorted(example.values), "output": example.output} for example in parts.few_shot]
         )
         if parts.few_shot
@@ -103,7 +103,8 @@ def _plain_lines(text: str) -> bool:
 _Writer.add_representer(str, _text)
 
 
-def _yaml(value: Any) -> str:
+def yaml_text(value: Any) -> str:
+    """A value of texts, lists and tables as YAML that `strict_yaml` reads back; the same bytes for the same value."""
     written: str = yaml.dump(
         value, Dumper=_Writer, allow_unicode=True, sort_keys=False, default_flow_style=False, width=1_000_000
     )

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import PersonId, ReceiptId, WorkspaceId
 from core.store.carried_erasure import ERASED_NAME, IN_BULK, blanked_setup, do_blank_carried
+from core.store.eval_set import do_erase_cases
 from core.store.tables import (
     ArtifactVersionRow,
     AttachmentRow,
@@ -87,6 +88,7 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .execution_options(**IN_BULK)
     )
     await do_blank_carried(session, workspace_id, person_id, texts)
+    await do_erase_cases(session, workspace_id, list(await session.scalars(written)))
     await session.execute(
         delete(PromptDraftRow).where(
             PromptDraftRow.workspace_id == workspace_id, PromptDraftRow.author_id == person_id

@@ -14,6 +14,7 @@ from core.domain.eval_run import (
     EvalStatus,
     Side,
 )
+from core.domain.eval_set import EvalCaseView, EvalSetItem, EvalSetPage, EvalSetVersionView
 from core.domain.evaluation import CaseRuns, CheckResult, CheckStatus, Comparison, Conditions, Sample, compare
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
@@ -128,3 +129,32 @@ ESTIMATES = tuple(
     )
     for cost, logs in ((0.42, 1), (None, 0))
 )
+
+
+def eval_set_page(*, shipped: bool = False) -> EvalSetPage:
+    """A workspace's own set with every kind of thing that people may have written in it, or a shipped one."""
+    kept = EvalCaseView(
+        case_id=HOSTILE,
+        prompt=HOSTILE,
+        kind="typical",
+        hard=True,
+        from_log=True,
+        shown=HOSTILE,
+        checks=(HOSTILE,),
+        human=(HOSTILE,),
+    )
+    version = EvalSetVersionView(version=2, sha256="0" * 64, who=HOSTILE, reason=HOSTILE, saved_at=AT)
+    item = EvalSetItem(
+        name=HOSTILE,
+        version=2,
+        shipped=shipped,
+        prompts=(HOSTILE, "chat.answer"),
+        cases=1,
+        kinds={"typical": 1},
+        from_logs=1,
+        warnings=(Phrase(key="eval_warning.prompt_without_case", fields={"prompts": HOSTILE}),),
+        who="" if shipped else HOSTILE,
+        reason="" if shipped else HOSTILE,
+        saved_at=None if shipped else AT,
+    )
+    return EvalSetPage(item=item, cases=(kept,), versions=() if shipped else (version,), can_edit=not shipped)

@@ -19,6 +19,7 @@ from core.domain.receipt import AiInput, Finish, InputPart, Origin, PromptRef, R
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Place, Thread, top_level_thread
 from core.prompts.parse import parse_prompt
 from core.store.database import Store
+from core.store.eval_set import StoredEvalSet
 from core.store.evaluation import EvalResult, EvalRun
 from core.store.evaluation import Place as EvalPlace
 from core.store.message import do_add_message, do_append, do_place_answer, entries_between, find_message
@@ -339,3 +340,23 @@ def a_result(ground: Ground, **changes: Any) -> EvalResult:
         created_at=ground.clock.now(),
     )
     return replace(result, **changes)
+
+
+def an_eval_set(ground: Ground, **changes: Any) -> StoredEvalSet:
+    """The first version of an eval set of the workspace, with one case."""
+    files = {
+        "set.yaml": "id: team-secret\nversion: 1\nprompts: [team.secret]\n",
+        "cases/all.yaml": "- {id: S1, kind: typical, origin: synthetic, human: [secret condition]}\n",
+    }
+    stored = StoredEvalSet(
+        id=ground.id(),
+        workspace_id=ground.workspace_id,
+        name="team-secret",
+        version=1,
+        sha256="e" * 64,
+        files=files,
+        author_id=ground.person_id,
+        reason="secret reason",
+        created_at=ground.clock.now(),
+    )
+    return replace(stored, **changes)

@@ -24,11 +24,13 @@ from core.domain.policy import Policy
 from core.domain.prompt import PromptEventKind, PromptLabel
 from core.domain.thread import Mode, Status
 from core.ports import PostRef
+from core.prompts.eval_library import EvalLibrary
 from core.store.adoption import Adoption, do_add_adoption, do_add_review, do_keep_review
 from core.store.artifact import NewVersion, do_save
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Store
+from core.store.eval_set import do_add_eval_set
 from core.store.evaluation import do_add_eval, do_add_result, do_give_verdict, do_mark_eval
 from core.store.feedback import do_give_feedback
 from core.store.handover import Handover, do_add_handover
@@ -51,7 +53,7 @@ from core.store.tables import Row
 from core.store.thread import do_add_thread
 from core.store.workspace import do_add_channel, do_add_workspace
 from tests.product import SteppingClock
-from tests.store.ground import Ground, a_branch, a_line, a_prompt, a_result, an_eval, prepare
+from tests.store.ground import Ground, a_branch, a_line, a_prompt, a_result, an_eval, an_eval_set, prepare
 
 Function = Callable[..., Awaitable[Any]]
 
@@ -70,6 +72,7 @@ WITHOUT_WORKSPACE = {
     "artifact.do_add_version",
     "artifact.next_number",
     "carried.load_carried",
+    "eval_set.do_add_eval_set",
     "evaluation.do_add_eval",
     "handover.do_add_handover",
     "message.entries_between",
@@ -355,7 +358,15 @@ async def keep_eval(store: Store, ground: Ground) -> dict[str, Any]:
         await do_add_result(session, workspace_id, run.id, result)
         await do_give_verdict(session, workspace_id, run.prompt, run.id, verdict, now)
         await do_mark_eval(session, workspace_id, done.id, EvalStatus.DONE, now=now)
+        kept = an_eval_set(ground, sources={"S1": ["secret-message"]})
+        assert await do_add_eval_set(session, kept)
     return {
+        "library": EvalLibrary(dict),
+        "eval_set.do_erase_cases.message_ids": ["secret-message"],
+        "eval_set.find_eval_set.sha256": kept.sha256,
+        "eval_set.eval_set_now.name": kept.name,
+        "eval_set.eval_set_versions.name": kept.name,
+        "eval_set.find_eval_set.name": kept.name,
         "after": run.candidate,
         "eval_id": run.id,
         "eval_ids": [run.id],

@@ -12,7 +12,7 @@ from core.store.tables.carried import (
     HandoverRow,
     PinRow,
 )
-from core.store.tables.evaluation import EvalResultRow, EvalRunRow, HumanVerdictRow
+from core.store.tables.evaluation import EvalResultRow, EvalRunRow, EvalSetVersionRow, HumanVerdictRow
 from core.store.tables.prompt import (
     PromptDraftRow,
     PromptEventRow,
@@ -66,6 +66,7 @@ __all__ = [
     "EntryRow",
     "EvalResultRow",
     "EvalRunRow",
+    "EvalSetVersionRow",
     "FeedbackRow",
     "FileRow",
     "HandoverRow",

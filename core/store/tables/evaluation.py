@@ -1,9 +1,9 @@
-"""Evaluations of prompts: runs, results, verdicts of people."""
+"""Evaluations of prompts: runs, results, verdicts of people; eval sets that a workspace made itself."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.tables.row import Id, Row, workspace_ref
@@ -98,3 +98,28 @@ class HumanVerdictRow(Row):
     comment: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime]
     __table_args__ = (CheckConstraint("verdict IN ('pass', 'fail', 'hold')", name="verdict"),)
+
+
+class EvalSetVersionRow(Row):
+    """A version of a workspace's own eval set. Never changed, except where a person's content is erased from it."""
+
+    __tablename__ = "eval_set_version"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = workspace_ref()
+    name: Mapped[str] = mapped_column(String(100))
+    version: Mapped[int]
+    sha256: Mapped[str] = mapped_column(String(64))
+    """Content hash as it was saved."""
+    files: Mapped[dict[str, Any]]
+    """Text by path."""
+    sources: Mapped[dict[str, Any]]
+    """Ids of the messages that a case was made of, by case; only cases from real threads are in it."""
+    author_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    reason: Mapped[str] = mapped_column(Text)
+    erased: Mapped[bool]
+    created_at: Mapped[datetime]
+    __table_args__ = (
+        CheckConstraint("length(trim(reason)) >= 5", name="reason"),
+        CheckConstraint("version >= 1", name="version"),
+        UniqueConstraint("workspace_id", "name", "version"),
+    )

@@ -1,6 +1,6 @@
 """The pages of prompts, drawn from the examples."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bot.console.parse import Form
@@ -11,7 +11,7 @@ from core.domain.artifact import diff
 from core.domain.eval_run import OPEN, EvalStatus
 from core.domain.prompt import GATE_REFUSALS, DraftCheck, PromptState, PromptText
 from core.domain.word_diff import word_diff
-from tests.examples.eval_views import ESTIMATES, QUESTIONS, REQUEST
+from tests.examples.eval_views import ESTIMATES, QUESTIONS, REQUEST, eval_set_page
 from tests.examples.eval_views import item as evaluated
 from tests.examples.eval_views import pages as evaluations
 from tests.examples.prompt_views import (
@@ -94,6 +94,18 @@ def prompt_pages(
         context |= {"cases": run.comparison.cases, "outcomes": list(run.comparison.counts.items())}
         context |= {"word_diff": word_diff, "comment_chars": 500, "poll_s": 2, "form": REFUSED}
         yield drawn("eval", **context)
+    yield from eval_set_pages(drawn)
     for check in CHECKS.values():
         for one in (editing(), editing(merges=MERGES, version="2.0.0", acknowledged=True, from_draft=True)):
             yield drawn("prompt_edit", **of, **form_of(one, check))
+
+
+def eval_set_pages(drawn: Callable[..., tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The pages of eval sets."""
+    own, shipped = eval_set_page(), eval_set_page(shipped=True)
+    yield drawn("eval_sets", items=(own.item, shipped.item))
+    for one in (own, shipped):
+        yield drawn("eval_set", page=one, item=one.item)
+    files = {"set.yaml": HOSTILE, f"cases/{HOSTILE}": HOSTILE}
+    context = {"field": "file.", "prefix": "team-", "reason": HOSTILE, "reason_chars": 500}
+    yield drawn("eval_set_new", files=files, **context)

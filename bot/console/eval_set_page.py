@@ -1,0 +1,62 @@
+"""The pages of eval sets, drawn for a visit."""
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from bot.console.eval_page import EvalPages
+from bot.console.eval_set_file import FIELD, STARTED, next_version, shown_files
+from bot.console.parse import Form
+from bot.console.visit import Visit
+from core.commands.eval_set import export_eval_set, list_eval_sets, show_eval_set
+from core.domain.eval_set import TEAM_SETS
+from core.domain.prompt import MAX_REASON_CHARS
+
+EVAL_SETS = "/eval-sets"
+
+
+def eval_set_path(name: str) -> str:
+    return f"{EVAL_SETS}/{quote(name, safe='')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSetPages(EvalPages):
+    """The pages of eval sets. All raise Refusal and StoreUnavailable."""
+
+    async def eval_sets(self, visit: Visit) -> str:
+        """Every eval set: the workspace's own before those of the product."""
+        items = await list_eval_sets(self.services, visit.actor)
+        return await self._drawn(visit, "eval_sets", EVAL_SETS, {"items": items})
+
+    async def eval_set(self, visit: Visit, name: str) -> str:
+        """One eval set: what it is for, its versions, its cases."""
+        page = await show_eval_set(self.services, visit.actor, name)
+        where = eval_set_path(name)
+        return await self._drawn(visit, "eval_set", where, {"page": page, "item": page.item, "where": where})
+
+    async def new_eval_set(
+        self,
+        visit: Visit,
+        *,
+        name: str = "",
+        form: Form | None = None,
+        event_key: str = "",
+        error: str = "",
+    ) -> str:
+        """The form that brings a set in: empty, with the files of a set that is to change, or as it was sent."""
+        if form is not None:
+            files = await asyncio.to_thread(shown_files, form)
+        elif name:
+            files = next_version((await export_eval_set(self.services, visit.actor, name)).files)
+        else:
+            files = dict(STARTED)
+        context = {
+            "files": files,
+            "field": FIELD,
+            "prefix": TEAM_SETS,
+            "reason": form["reason"] if form else "",
+            "reason_chars": MAX_REASON_CHARS,
+            "event_key": event_key,
+            "error": error,
+        }
+        return await self._drawn(visit, "eval_set_new", EVAL_SETS, context)

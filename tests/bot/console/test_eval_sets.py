@@ -1,0 +1,112 @@
+"""Eval sets on the page, without a script: listed, brought in, refused where something is wrong, taken out again."""
+
+import io
+import zipfile
+
+from bot.console.eval_set_file import next_version
+from bot.console.prompt_zip import zipped
+from tests.bot.console.conftest import Ground, Visitor
+from tests.bot.console.page_source import PageSource
+from tests.bot.console.test_carry import in_japanese, links
+from tests.bot.console.test_prompts import error
+from tests.examples.views import HOSTILE
+
+SET = "team-chat"
+WHERE = f"/eval-sets/{SET}"
+HEAD = f"id: {SET}\nversion: 1\nprompts: [chat.answer]\n"
+CASE = """\
+- id: {id}
+  kind: typical
+  origin: synthetic
+  source: {{messages: [{{by: Ann, text: "{text}"}}]}}
+  human: ["The answer is short."]
+"""
+
+
+async def form(visitor: Visitor, head: str, cases: str, **more: str) -> tuple[int, str, PageSource]:
+    """Send the form of a new set with these two files typed in."""
+    fields = (await visitor.get("/new-eval-set")).fields()
+    fields |= {"file.set.yaml": head, "file.cases/cases.yaml": cases, "reason": "answers were long", **more}
+    return await visitor.post("/new-eval-set", fields)
+
+
+async def test_a_set_is_typed_in_listed_beside_the_shipped_ones_and_changed(ground: Ground) -> None:
+    visitor = ground.visitor
+    assert "/eval-sets" in links(await visitor.get("/prompts"), "/eval-sets")
+    status, path, page = await form(visitor, HEAD, CASE.format(id="A1", text="How long?"))
+    assert (status, path) == (200, WHERE), error(page)
+    assert "Version 1 of team-chat is saved, with 1 cases." in page.one("div", id="flash").text
+    assert "The set has 1 cases" in page.text
+    assert "How long?" in page.one("details", class_="prompt-part eval-case").text
+    listed = await visitor.get("/eval-sets")
+    assert links(listed, "/eval-sets/")[0] == WHERE
+    assert "/eval-sets/handover-v1" in links(listed, "/eval-sets/")
+    assert "answers were long" in listed.text
+
+    change = await visitor.get(links(page, "/new-eval-set?set=")[0])
+    assert "version: 2" in change.fields()["file.set.yaml"]
+    more = change.fields()["file.cases/cases.yaml"] + CASE.format(id="A2", text="How wide?")
+    fields = {**change.fields(), "file.cases/cases.yaml": more, "reason": "one case more"}
+    _, path, page = await visitor.post("/new-eval-set", fields)
+    assert path == WHERE
+    assert [one.text for one in page.all("p", dir="auto")] == ["one case more", "answers were long"]
+    assert len(page.all("details", class_="prompt-part eval-case")) == 2
+
+
+async def test_a_problem_is_told_by_file_and_line_and_what_was_typed_or_chosen_stays(ground: Ground) -> None:
+    visitor = ground.visitor
+    wrong = CASE.format(id="A1", text=HOSTILE.replace("\\", "").replace('"', "'").splitlines()[0])
+    wrong += "- id: A1\n  kind: odd\n  origin: synthetic\n"
+    status, _, page = await form(visitor, HEAD, wrong)
+    assert status == 422
+    assert "Nothing was saved" in error(page)
+    assert "cases/cases.yaml:7: kind must be one of typical, boundary, past_failure" in error(page)
+    assert page.fields()["file.cases/cases.yaml"] == wrong
+    assert page.fields()["reason"] == "answers were long"
+    fields = {**(await visitor.get("/new-eval-set")).fields(), "reason": "answers were long"}
+    given = {"set.yaml": HEAD.encode(), "more.yaml": b"- id: B1\n"}
+    status, _, page = await visitor.post("/new-eval-set", fields, files=given)
+    assert status == 422
+    assert "cases/more.yaml:1: a case lacks kind" in error(page)
+    assert page.fields()["file.cases/more.yaml"] == "- id: B1\n"
+    assert page.fields()["file.set.yaml"] == HEAD
+    assert "file.cases/cases.yaml" not in page.fields()
+    for files in ({"virus.exe": b"MZ"}, {"a.zip": b"PK no zip"}):
+        status, _, page = await visitor.post("/new-eval-set", fields, files=files)
+        assert status == 422, files
+        assert "Nothing was taken over" in error(page)
+    await visitor.get(WHERE, status=404)
+    await in_japanese(visitor)
+    status, _, page = await form(visitor, HEAD, wrong)
+    assert "何も保存していません" in error(page)
+
+
+async def test_a_set_goes_out_as_a_file_and_comes_in_again(ground: Ground) -> None:
+    visitor = ground.visitor
+    await form(visitor, HEAD, CASE.format(id="A1", text="How long?"))
+    async with visitor.session.get(f"{visitor.base}{WHERE}/download") as response:
+        assert 'filename="team-chat 1.zip"' in response.headers["Content-Disposition"]
+        kept = await response.read()
+    with zipfile.ZipFile(io.BytesIO(kept)) as archive:
+        files = {name.removeprefix(f"{SET}/"): archive.read(name).decode() for name in archive.namelist()}
+    assert files == {"set.yaml": HEAD, "cases/cases.yaml": CASE.format(id="A1", text="How long?")}
+    fields = {**(await visitor.get("/new-eval-set")).fields(), "reason": "from a file"}
+    brought = zipped(SET, next_version(files))
+    status, path, page = await visitor.post("/new-eval-set", fields, files={"set.zip": brought})
+    assert (status, path) == (200, WHERE), error(page)
+    assert "Version 2 of team-chat" in page.one("div", id="flash").text
+    await visitor.get("/eval-sets/handover-v1/download", status=422)
+    assert links(await visitor.get("/eval-sets/handover-v1"), "/new-eval-set") == []
+
+
+async def test_nothing_that_a_set_holds_becomes_markup(ground: Ground) -> None:
+    visitor = ground.visitor
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    await in_japanese(visitor)
+    cases = CASE.format(id="A1", text=hostile).replace("The answer is short.", hostile)
+    status, _, page = await form(visitor, HEAD, cases, reason=f"why {hostile}")
+    assert status == 200, error(page)
+    for one in (page, await visitor.get("/eval-sets"), await visitor.get(f"/new-eval-set?set={SET}")):
+        assert len(one.all("script")) == 1
+        assert not [a for e in one.elements for a in e.attributes if a.startswith("on")]
+        assert "alert(1)" in one.text
