@@ -1,7 +1,7 @@
 """What people do with prompts in chat: the same steps on every chat platform, each of them a command of the core."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.prompt_outline import (
     begun_from,
@@ -172,6 +172,23 @@ def first_words(kind: str, page: PromptPage, version: PromptVersionView) -> str:
     return opening(page, version) if kind == ROLL_BACK else ""
 
 
+def move_title(kind: str, version: PromptVersionView, locale: str) -> str:
+    """What is pressed to do something with a version."""
+    match kind:
+        case "verify":
+            return i18n.text(locale, "console.prompt_verify")
+        case "promote":
+            return i18n.text(locale, "console.prompt_promote_this", version=version.version)
+        case _:
+            return i18n.text(locale, "console.prompt_roll_back_to", version=version.version)
+
+
+def reason_label(kind: str, locale: str) -> str:
+    """What the reason of a move is asked for as."""
+    labels = {VERIFY: "console.prompt_verify_note", ROLL_BACK: "console.prompt_roll_back_why"}
+    return i18n.text(locale, labels.get(kind, "console.prompt_reason"))
+
+
 def move_means(kind: str, page: PromptPage, version: PromptVersionView, locale: str) -> list[str]:
     """What a move does, and what the record will say of it."""
     match kind:
@@ -186,6 +203,17 @@ def move_means(kind: str, page: PromptPage, version: PromptVersionView, locale: 
         means = i18n.text(locale, "console.prompt_promote_first")
     alone = version.mine and not version.verified_by
     return [means, *([i18n.text(locale, "console.prompt_alone")] if alone else [])]
+
+
+def all_the_same(move: Move, refused: Refusal) -> Move:
+    """The same move in the knowledge of a refusal, as it is asked for once more. Raises any but those of `AGAIN`."""
+    if refused.code not in AGAIN:
+        raise refused
+    return replace(
+        move,
+        acknowledged=move.acknowledged or refused.code == WITHDRAWN,
+        override=move.override or refused.code in GATE_REFUSALS,
+    )
 
 
 async def carry_out(services: Services, actor: Actor, move: Move, *, key: str) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.prompt_act import (
-    AGAIN,
     MOVED,
     MOVES,
     STALE,
     WITHDRAWN,
     Move,
+    all_the_same,
     by_id,
     by_number,
     carry_out,
@@ -79,7 +79,7 @@ from core.commands.prompt_edit import drop_draft
 from core.commands.prompt_live import prompt_status, reload_prompts
 from core.commands.services import Services
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
-from core.domain.prompt import GATE_REFUSALS, PromptText
+from core.domain.prompt import PromptText
 
 FILES: Final = (TEXT_FILE, HISTORY_FILE, DRAFT_FILE)
 
@@ -277,13 +277,12 @@ class Prompts:
         try:
             done = await carry_out(self.services, caller.actor, move, key=f"slack:prompt:{about.key}")
         except Refusal as refused:
-            if refused.code not in AGAIN:
-                raise
+            wanted = all_the_same(move, refused)
             page = await show_prompt(self.services, caller.actor, about.name)
             again = replace(
                 about,
-                ack=about.ack or refused.code == WITHDRAWN,
-                override=about.override or refused.code in GATE_REFUSALS,
+                ack=wanted.acknowledged,
+                override=wanted.override,
                 rev=page.rev if refused.code == MOVED else about.rev,
             )
             version = version_in(page, about.version)

@@ -1,11 +1,11 @@
 """Prompts as forms and cards of Slack: lists, texts, versions, and what is asked before something is done. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from bot.prompt_act import MOVES, ROLL_BACK, Drafted, Seen, first_words, move_means
+from bot.prompt_act import MOVES, Drafted, Seen, first_words, move_means, move_title, reason_label
 from bot.prompt_outline import (
     PARTS,
     RELOAD,
@@ -280,7 +280,7 @@ def version_form(locale: str, seen: Seen) -> View:
     """A version: who, when, why, what it changed, and what its reader can do with it."""
     name, version = seen.page.item.name, seen.version
     wanted = [
-        button(_move_title(locale, kind, version), MOVE[kind], version.version_id) for kind in seen.moves
+        button(move_title(kind, version, locale), MOVE[kind], version.version_id) for kind in seen.moves
     ]
     wanted += [button(_t(locale, "as_file"), TEXT_FILE, version.version_id), _back(locale, name)]
     return _view(
@@ -301,16 +301,6 @@ def _changes(locale: str, changes: Sequence[PartChange]) -> list[Block]:
         shown = unified(locale, diff(one.before, one.after), DIFF)
         blocks += [section(f"*{escape(part_title(one.file, locale))}*"), literal(shown)]
     return blocks
-
-
-def _move_title(locale: str, kind: str, version: PromptVersionView) -> str:
-    match kind:
-        case "verify":
-            return _c(locale, "prompt_verify")
-        case "promote":
-            return _c(locale, "prompt_promote_this", version=version.version)
-        case _:
-            return _c(locale, "prompt_roll_back_to", version=version.version)
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------
@@ -413,16 +403,13 @@ def move_form(
 ) -> View:
     """Why something is done with a version; a refusal that can be overcome stands above it."""
     kind = about.move
-    title = f"*{escape(page.item.name)}* · {escape(_move_title(locale, kind, version))}"
+    title = f"*{escape(page.item.name)}* · {escape(move_title(kind, version, locale))}"
     blocks: list[Block] = [section(title)]
     if sentence:
         blocks.append(_lines(f"⚠️ {sentence}".splitlines()))
     blocks.append(_lines(move_means(kind, page, version, locale)))
-    labels: Mapping[str, str] = {
-        "verify": _c(locale, "prompt_verify_note"),
-        ROLL_BACK: _c(locale, "prompt_roll_back_why"),
-    }
-    label = labels.get(kind, _c(locale, "prompt_reason"))
-    blocks.append(_reason(locale, about, label, reason or first_words(kind, page, version)))
+    blocks.append(
+        _reason(locale, about, reason_label(kind, locale), reason or first_words(kind, page, version))
+    )
     submit = _t(locale, "all_the_same") if about.ack or about.override else _t(locale, f"submit_{kind}")
     return _view(locale, about, blocks, callback=MOVE_FORM, submit=submit)
