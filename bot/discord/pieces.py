@@ -38,26 +38,29 @@ class Apart:
         return f"{len(self.rest)}{self.joint}{_digest(self.rest)}"
 
 
-def apart(text: str, inputs: int) -> Apart:
-    """A text in at most so many inputs, broken at the ends of lines where there are any."""
+def apart(text: str, inputs: int, *, full: int = FIELD_VALUE) -> Apart:
+    """A text in at most so many inputs of at most `full` units, broken at the ends of lines where there are any."""
     pieces: list[tuple[str, str]] = []
     joint, rest = NEW_LINE, text
     while rest and len(pieces) < inputs:
-        words, after, following = _first(rest)
+        words, after, following = _first(rest, full)
         pieces.append((joint, words))
         joint, rest = after, following
     return Apart(tuple(pieces) or ((NEW_LINE, ""),), joint, rest)
 
 
-def _first(text: str) -> tuple[str, str, str]:
+def _first(text: str, full: int) -> tuple[str, str, str]:
     """The words of one input, how the rest follows, and the rest."""
-    if size(text) <= FIELD_VALUE:
+    if size(text) <= full:
         return text, NEW_LINE, ""
-    words = head(text, FIELD_VALUE)
-    at = words.rfind("\n")
-    if at > 0:
-        return words[:at], NEW_LINE, text[at + 1 :]
+    words = head(text, full)
     # Blanks at the ends of an input may be lost on the way: no piece begins or ends with one where it can be helped.
+    # So a line that begins with some, or an empty one, is no place to break at.
+    at = words.rfind("\n")
+    while at > 0 and (text[at - 1].isspace() or text[at + 1].isspace()):
+        at = words.rfind("\n", 0, at)
+    if 2 * at > len(words):
+        return words[:at], NEW_LINE, text[at + 1 :]
     cut = len(words)
     while cut > 1 and (text[cut - 1].isspace() or text[cut].isspace()):
         cut -= 1

@@ -217,6 +217,24 @@ def test_a_text_taken_apart_is_put_together_again_to_the_letter(text: str, input
     assert together("t", fields, parts.mark, text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- input:\n    request: |\n      some words\n" * 300,
+        "{\n" + '  "a": [\n    1\n  ],\n' * 900 + "}",
+        "one paragraph of some words\n\n\nand one more\n\n" * 300,
+    ],
+)
+@pytest.mark.parametrize("full", [FIELD_VALUE, 3_000])
+def test_no_input_begins_or_ends_with_a_blank_that_could_be_lost(text: str, full: int) -> None:
+    text = text.strip()
+    parts = apart(text, 5, full=full)
+    assert len(parts.pieces) > 2
+    assert all(size(words) <= full and words == words.strip() for _, words in parts.pieces)
+    fields = {f"t.{number}{joint}": words for number, (joint, words) in enumerate(parts.pieces)}
+    assert together("t", fields, parts.mark, text) == text
+
+
 def test_a_rest_is_never_put_behind_another_text() -> None:
     parts = apart("x" * 9_000, 1)
     fields = {"t.0n": "new"}
