@@ -26,6 +26,7 @@ from bot.discord.pin import Pins
 from bot.discord.poster import DiscordPoster
 from bot.discord.private import Private
 from bot.discord.prompt import Prompts
+from bot.discord.prompt_change import PromptChanges
 from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
@@ -85,6 +86,7 @@ class Discord:
             starts=starts,
             reads_everything=lambda: self.connection.reads_everything,
         )
+        prompts = Prompts(services, private)
         interactions = Interactions(
             services=services,
             actions=actions,
@@ -96,7 +98,8 @@ class Discord:
             adoptions=adoptions,
             pins=pins,
             reviews=Reviews(services, actions, private, attachments),
-            prompts=Prompts(services, private),
+            prompts=prompts,
+            prompt_changes=PromptChanges(prompts, attachments),
         )
         catch_up = CatchUp(services=services, take=intake.take)
         self._handlers.set_result(Handlers(intake=intake, interactions=interactions, catch_up=catch_up))

@@ -24,6 +24,7 @@ from bot.discord.pin import Pins
 from bot.discord.plan import START, plan_of
 from bot.discord.private import FIRST_ANSWER_S, Press, Pressed, Private, locale_of
 from bot.discord.prompt import Prompts
+from bot.discord.prompt_change import PromptChanges
 from bot.discord.review import Reviews
 from bot.discord.start import Starts
 from bot.discord.suggest import suggest
@@ -59,6 +60,7 @@ class Interactions:
     pins: Pins
     reviews: Reviews
     prompts: Prompts
+    prompt_changes: PromptChanges
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     @property
@@ -70,6 +72,7 @@ class Interactions:
             **self.pins.presses(),
             **self.reviews.presses(),
             **self.prompts.presses(),
+            **self.prompt_changes.presses(),
         }
 
     async def take(self, interaction: discord.Interaction[Any]) -> None:

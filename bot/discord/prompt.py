@@ -22,11 +22,11 @@ from bot.discord.prompt_card import (
     history_card,
     page_card,
     prompts_card,
-    refused_card,
     status_card,
     version_card,
     words_of,
 )
+from bot.discord.prompt_draft import refused_card
 from bot.prompt_act import by_id, by_number, see_version
 from bot.prompt_outline import RELOAD as RELOAD_WORD
 from bot.prompt_outline import STATUS as STATUS_WORD
@@ -88,42 +88,42 @@ class Prompts:
             return await self._list(actor, 0, opening)
         if wanted.version:
             return await self._version(actor, wanted.name, by_number(wanted.version))
-        return await self._page(actor, wanted.name)
+        return await self.page(actor, wanted.name)
 
     # --- looking --------------------------------------------------------------------------------------------------
 
     async def turn(self, pressed: Pressed) -> None:
         page, opening = int(pressed.ref) if pressed.ref.isdecimal() else 0, str(pressed.interaction.id)
-        await self._show(pressed, "", lambda actor: self._list(actor, page, opening))
+        await self.show(pressed, "", lambda actor: self._list(actor, page, opening))
 
     async def find(self, pressed: Pressed) -> None:
-        await self._show(pressed, "", lambda actor: self._page(actor, pressed.chosen))
+        await self.show(pressed, "", lambda actor: self.page(actor, pressed.chosen))
 
     async def open(self, pressed: Pressed) -> None:
-        await self._show(pressed, "", lambda actor: self._page(actor, pressed.ref))
+        await self.show(pressed, "", lambda actor: self.page(actor, pressed.ref))
 
     async def version(self, pressed: Pressed) -> None:
         name, which = pressed.ref, by_id(pressed.chosen)
-        await self._show(pressed, name, lambda actor: self._version(actor, name, which))
+        await self.show(pressed, name, lambda actor: self._version(actor, name, which))
 
     async def history(self, pressed: Pressed) -> None:
         async def shown(actor: Actor) -> Card:
             events = await prompt_history(self.services, actor, pressed.ref)
             return history_card(pressed.ref, events, actor.locale)
 
-        await self._show(pressed, pressed.ref, shown)
+        await self.show(pressed, pressed.ref, shown)
 
     async def status(self, pressed: Pressed) -> None:
-        await self._show(pressed, "", lambda actor: self._status(actor, pressed.ref))
+        await self.show(pressed, "", lambda actor: self._status(actor, pressed.ref))
 
     async def reload(self, pressed: Pressed) -> None:
         """Once for each card, however often its button is pressed."""
-        await self._show(pressed, "", lambda actor: self._reload(actor, pressed.ref))
+        await self.show(pressed, "", lambda actor: self._reload(actor, pressed.ref))
 
     async def _list(self, actor: Actor, page: int, opening: str) -> Card:
         return prompts_card(await list_prompts(self.services, actor), page, opening, actor.locale)
 
-    async def _page(self, actor: Actor, name: str, sentence: str = "") -> Card:
+    async def page(self, actor: Actor, name: str, sentence: str = "") -> Card:
         return page_card(await show_prompt(self.services, actor, name), actor.locale, sentence)
 
     async def _version(
@@ -141,7 +141,7 @@ class Prompts:
         done = i18n.text(actor.locale, "console.prompts_reloaded")
         return status_card(status, opening, actor.locale, done)
 
-    async def _show(self, pressed: Pressed, name: str, shown: Shown) -> None:
+    async def show(self, pressed: Pressed, name: str, shown: Shown) -> None:
         """Show a card in place of the pressed one; a refusal too, with the way back and what was typed."""
 
         async def act(actor: Actor, spot: Spot) -> Card:

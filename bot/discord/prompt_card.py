@@ -1,32 +1,31 @@
 """Prompts as cards of Discord that only their reader sees: lists, texts, versions, history, processes. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from bot.discord.adoption_card import fitting
 from bot.discord.card import Card, Menu, Option, PressButton, TextFile
-from bot.discord.difference import block, difference
-from bot.discord.limit import CONTENT, CUSTOM_ID, OPTION_TEXT, OPTIONS, PLACEHOLDER, head, size
+from bot.discord.limit import CUSTOM_ID, LABEL, OPTION_TEXT, OPTIONS, PLACEHOLDER, head, size
+from bot.discord.prompt_form import Aim, edit_ref, short
+from bot.discord.prompt_part import LINE, changed, changes_file, inert, noted, parts_file
 from bot.discord.render import plain
 from bot.discord.reply import fitted
-from bot.prompt_act import Seen
+from bot.prompt_act import Seen, move_means, move_title
 from bot.prompt_outline import (
     PARTS,
     event_line,
     history_document,
     item_facts,
+    overtaken,
     page_lines,
     part_title,
-    parts_document,
     status_lines,
     version_lines,
     version_title,
 )
-from core.domain.artifact import diff
 from core.domain.errors import Refusal
 from core.domain.prompt import (
-    PartChange,
     PromptEventView,
     PromptItem,
     PromptPage,
@@ -45,25 +44,16 @@ VERSION: Final = "pr_version"
 HISTORY: Final = "pr_history"
 STATUS: Final = "pr_status"
 RELOAD: Final = "pr_reload"
+EDIT: Final = "pr_edit"
+DRAFT: Final = "pr_draft"
+MOVE: Final = "pr_move"
 
 ALL: Final = "-"
 """In place of the words of an ASK that asks for the list."""
 
 FACTS: Final = 90
-LINE: Final = 400
 PART: Final = 120
 """Units of a part that its page shows; the file holds all of it."""
-
-LEAST: Final = 120
-"""Units below which what changed in a part is left to the file."""
-
-NOTES: Final = 20
-"""Units of the marks around a few notes."""
-
-
-def inert(words: str) -> str:
-    """Several lines in which people's words may stand, each cut to its room."""
-    return "\n".join(plain(line, LINE) for line in words.splitlines())
 
 
 # --- asked for where everyone reads it ------------------------------------------------------------------------------
@@ -141,12 +131,6 @@ def back(name: str, locale: str) -> PressButton:
     return PressButton(label=text(locale, "chat_prompts.all"), action=LIST, ref="0")
 
 
-def refused_card(name: str, sentence: str, typed: str, locale: str) -> Card:
-    """Why something was not done, with the way back and what was typed."""
-    kept = TextFile(name="typed.md", text=typed) if typed.strip() else None
-    return Card(content=head(f"⚠️ {inert(sentence)}", CONTENT), buttons=(back(name, locale),), file=kept)
-
-
 # --- one prompt -----------------------------------------------------------------------------------------------------
 
 
@@ -156,27 +140,44 @@ def page_card(page: PromptPage, locale: str, sentence: str = "") -> Card:
     shown = f" · {page.shown.version}" if page.shown else ""
     lines = [f"**{plain(name)}**{shown}", *([f"**{inert(sentence)}**"] if sentence else [])]
     lines += [plain(line, LINE) for line in page_lines(page, locale)]
+    if page.draft is not None:
+        stale = [text(locale, "console.prompt_draft_stale")] if overtaken(page) else []
+        at = f"{page.draft.updated_at:%Y-%m-%d %H:%M}"
+        lines.append(" ".join((text(locale, "chat_prompts.draft_of", at=at), *stale)))
     for file in (one for one in PARTS if one in page.files):
         words = page.files[file]
         count = text(locale, "chat_prompts.chars", file=file, count=f"{len(words):,}")
-        lines += [f"**{part_title(file, locale)}** · {count}", f"> {plain(words, PART) or '–'}"]
+        lines += [f"**{part_title(file, locale)}** · {count}", f"> {plain(words[: 4 * PART], PART) or '–'}"]
     notes = [text(locale, "discord.prompt_in_file")]
     if len(page.versions) > OPTIONS:
         notes.append(text(locale, "chat_prompts.older", name=name))
-    history = PressButton(label=text(locale, "console.prompt_history"), action=HISTORY, ref=name)
+    if page.can_edit:
+        notes.append(text(locale, "discord.prompt_edit_means"))
     version = page.shown.version if page.shown else ""
     return Card(
-        content=_noted(lines, notes),
-        buttons=(history, back("", locale)),
+        content=noted(lines, notes),
+        buttons=tuple(_page_buttons(page, locale)),
         menu=_versions(page, locale),
-        file=_parts(name, version, page, locale),
+        file=parts_file(f"{name} {version}".strip(), page.files, locale, name=name),
     )
 
 
-def _noted(lines: Sequence[str], notes: Sequence[str]) -> str:
-    """The lines as far as they have room above notes, which always stand whole."""
-    below = "\n".join(f"-# {note}" for note in notes)
-    return f"{head(chr(10).join(lines), CONTENT - size(below) - 1)}\n{below}"
+def _page_buttons(page: PromptPage, locale: str) -> Iterator[PressButton]:
+    name = page.item.name
+    if page.can_edit:
+        yield from edits(name, [file for file in PARTS if file in page.files], locale)
+    if page.draft is not None:
+        label = text(locale, "chat_prompts.draft_see")
+        yield PressButton(label=label, action=DRAFT, ref=name, strong=True)
+    yield PressButton(label=text(locale, "console.prompt_history"), action=HISTORY, ref=name)
+    yield back("", locale)
+
+
+def edits(name: str, files: Sequence[str], locale: str) -> Iterator[PressButton]:
+    """A button for each part that opens its form."""
+    for file in files:
+        label = head(text(locale, "discord.prompt_edit", part=part_title(file, locale)), LABEL)
+        yield PressButton(label=label, action=EDIT, ref=edit_ref(name, file))
 
 
 def _versions(page: PromptPage, locale: str) -> Menu | None:
@@ -194,11 +195,6 @@ def _versions(page: PromptPage, locale: str) -> Menu | None:
     return Menu(placeholder=placeholder, action=VERSION, ref=page.item.name, options=options)
 
 
-def _parts(name: str, version: str, page: PromptPage, locale: str) -> TextFile:
-    title = f"{name} {version}".strip()
-    return TextFile(name=f"{name}.md", text=fitting(parts_document(title, page.files), locale))
-
-
 def history_card(name: str, events: Sequence[PromptEventView], locale: str) -> Card:
     """What was done to a prompt, newest first; the file holds every text before and after."""
     lines = [f"**{text(locale, 'console.prompt_history_of', name=plain(name))}**"]
@@ -209,60 +205,37 @@ def history_card(name: str, events: Sequence[PromptEventView], locale: str) -> C
     lines += [f"- {plain(event_line(one, locale), LINE)}" for one in events]
     document = history_document(name, events, locale)
     return Card(
-        content=_noted(lines, [note]),
+        content=noted(lines, [note]),
         buttons=(back(name, locale),),
         file=TextFile(name="history.md", text=fitting(document, locale)),
     )
 
 
 def version_card(seen: Seen, page: PromptPage, locale: str) -> Card:
-    """A version: who, when, why, and what it changed. `page` holds its parts, which stand whole in the file.
+    """A version: who, when, why, what it changed, and what its reader can do with it. The file holds `page`, its parts.
 
     Compares texts: not on the event loop.
     """
     name, version = seen.page.item.name, seen.version
     found = changed(seen.changes, locale)
     lines = [f"**{plain(name)}**", *(plain(line, LINE) for line in version_lines(version, locale))]
-    notes = [text(locale, "discord.prompt_in_file")]
-    room = CONTENT - size("\n".join((*lines, *notes))) - NOTES
+    titles = {kind: move_title(kind, version, locale) for kind in seen.moves}
+    notes = [
+        f"**{title}**: {' '.join(move_means(kind, seen.page, version, locale))}"
+        for kind, title in titles.items()
+    ]
+    notes.append(text(locale, "discord.prompt_in_file"))
+    aims = {kind: Aim(name=name, kind=kind, version=short(version.version_id)) for kind in seen.moves}
+    wanted = [
+        PressButton(label=head(title, LABEL), action=MOVE, ref=aims[kind].ref)
+        for kind, title in titles.items()
+    ]
     return Card(
-        content=_noted([*lines, *change_blocks(found, room, locale)], notes),
-        buttons=(back(name, locale),),
-        file=_parts(name, version.version, page, locale),
+        content=noted(lines, notes, found),
+        buttons=(*wanted, back(name, locale)),
+        file=parts_file(f"{name} {version.version}", page.files, locale, name=name),
         also=changes_file(found, locale),
     )
-
-
-# --- what changed ---------------------------------------------------------------------------------------------------
-
-Changed = tuple[str, list[str]]
-"""A part and a line for each row of its difference."""
-
-
-def changed(found: Sequence[PartChange], locale: str) -> list[Changed]:
-    """What changed in each part. Compares texts: not on the event loop."""
-    return [(one.file, difference(diff(one.before, one.after), locale)) for one in found]
-
-
-def change_blocks(found: Sequence[Changed], room: int, locale: str) -> list[str]:
-    """What changed in each part as far as there is room, shared out evenly; whole in the file."""
-    lines: list[str] = []
-    for place, (file, rows) in enumerate(found):
-        title = f"**{part_title(file, locale)}**"
-        share = room // (len(found) - place) - size(title) - 2
-        shown = block(rows, share) if share > LEAST else ""
-        if shown:
-            lines += [title, shown]
-            room -= size(title) + size(shown) + 2
-    return lines
-
-
-def changes_file(found: Sequence[Changed], locale: str) -> TextFile | None:
-    """What changed in each part, whole; None where nothing did."""
-    if not found:
-        return None
-    whole = "\n\n".join("\n".join((f"--- {file}", *rows)) for file, rows in found)
-    return TextFile(name="changes.diff", text=fitting(f"{whole}\n", locale))
 
 
 # --- suggestions ----------------------------------------------------------------------------------------------------
