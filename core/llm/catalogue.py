@@ -72,6 +72,7 @@ class Catalogue:
         return tuple(model for model in self.models.values() if not model.demo)
 
 
+# Spec §8: reviewers took no part. The defaults take the first three, which leaves the two that a review asks for.
 DEMO_MODELS: Final = tuple(
     Model(
         alias=f"demo-{habit}",
@@ -82,7 +83,7 @@ DEMO_MODELS: Final = tuple(
         trains_on_data="no",
         demo=True,
     )
-    for habit in ("sage", "critic", "builder")
+    for habit in ("sage", "critic", "builder", "auditor", "editor")
 )
 
 # 135 million parameters, trained on contexts of this size and on English. Its calls share one context: somebody who

@@ -24,6 +24,8 @@ _BREAK: Final = re.compile(r"、|, |; ")
 _LIMIT: Final = re.compile(r"\d|以内|まで|上限|at most|no more|must|budget|deadline", re.IGNORECASE)
 _SUM: Final = re.compile(r"(\d{1,9}) ?\+ ?(\d{1,9}) ?= ?(\d{1,10})")
 _LINK: Final = re.compile(r"https?://\S+")
+_HEADING: Final = re.compile(r"^## (.+)$", re.MULTILINE)
+_CONSTRAINTS: Final = ("Constraints", "制約")
 _LONG_SENTENCE: Final = 60
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -80,12 +82,16 @@ class Reading:
         return found
 
     def limits(self) -> list[str]:
-        """Lines of premises and carried constraints that set a limit, word for word."""
-        lines = [
-            *_lines(self.first("premises for every round")),
-            *_lines(self.first("carried over: constraints")),
-        ]
-        return list(dict.fromkeys(lines))
+        """Lines of premises and carried constraints that set a limit, word for word.
+
+        Premises that a handover filled have headings; there only what stands under its constraints is one.
+        """
+        premises = self.first("premises for every round")
+        if _HEADING.search(premises):
+            _, *pieces = _HEADING.split(premises)
+            sections = zip(pieces[::2], pieces[1::2], strict=True)
+            premises = "".join(body for heading, body in sections if heading.strip() in _CONSTRAINTS)
+        return list(dict.fromkeys([*_lines(premises), *_lines(self.first("carried over: constraints"))]))
 
 
 def mode_text(habit: str, parts: Sequence[InputPart]) -> str:
@@ -349,17 +355,21 @@ def _revision(reading: Reading) -> dict[str, Any]:
 
 
 def _verdict(reading: Reading) -> dict[str, Any]:
-    """Sums are checked, lists are counted; a tie is settled by content, so that the order of reading cannot matter."""
+    """Sums are checked, points or characters counted; a tie is settled by content, never by the order of reading.
+
+    What counts besides the sums is the model's habit: the editor likes what is short, the others what has points.
+    """
     answers = {fence.what.removeprefix("answer "): fence.content for fence in reading.of("answer ")}
     wrong = {letter: _wrong_sums(content) for letter, content in answers.items()}
     listed = {
         letter: sum(line[0] in "-*•1234567890" for line in _raw_lines(c)) for letter, c in answers.items()
     }
+    by_length = reading.habit == "editor"
     ranking = sorted(
         answers,
         key=lambda letter: (
             len(wrong[letter]),
-            -listed[letter],
+            len(answers[letter]) if by_length else -listed[letter],
             hashlib.sha256(f"{reading.habit}{answers[letter]}".encode()).digest(),
         ),
     )
@@ -377,7 +387,7 @@ def _verdict(reading: Reading) -> dict[str, Any]:
             for letter, content in answers.items()
         },
         "ranking": ranking,
-        "reason": reading.say("ranks_by"),
+        "reason": reading.say("ranks_by_length" if by_length else "ranks_by"),
     }
 
 

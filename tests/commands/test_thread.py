@@ -11,6 +11,7 @@ from core.domain.ids import ThreadId
 from core.domain.policy import Actor, Policy
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, BranchHeaderView, MessageView, NoticeView, ThreadItem
+from core.llm.catalogue import DEMO_MODELS
 from tests.commands.look import new_thread, refused, rows
 from tests.product import PLATFORM, WORKSPACE, World, eventually
 
@@ -173,7 +174,7 @@ async def test_models_are_listed_with_what_the_workspace_may_use(world: World) -
     world.policies[WORKSPACE.external_id] = Policy(allowed_models=("beta",))
     items = await list_models(world.services, aki)
     assert [item.alias for item in items if item.allowed] == ["beta"]
-    assert [item.alias for item in items if item.demo] == ["demo-sage", "demo-critic", "demo-builder"]
+    assert [item.alias for item in items if item.demo] == [model.alias for model in DEMO_MODELS]
     assert next(item for item in items if item.alias == "seer").vision
 
 

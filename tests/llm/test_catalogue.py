@@ -7,6 +7,7 @@ from core.domain.errors import ConfigurationError
 from core.llm.catalogue import Catalogue, load_catalogue
 
 FILE = "promptflow.toml"
+DEMO = ["demo-sage", "demo-critic", "demo-builder", "demo-auditor", "demo-editor"]
 
 
 def load(text: str, env: Mapping[str, str] | None = None, *, local: bool = False) -> Catalogue:
@@ -46,10 +47,11 @@ trains_on_data = "no"
 
 def test_without_a_key_and_without_configuration_only_the_demo_models_exist() -> None:
     catalogue = load("")
-    assert list(catalogue.models) == ["demo-sage", "demo-critic", "demo-builder"]
+    assert list(catalogue.models) == DEMO
     assert catalogue.real == ()
     assert catalogue.defaults.chat == "demo-sage"
-    assert catalogue.defaults.compare == ("demo-sage", "demo-critic", "demo-builder")
+    assert list(catalogue.defaults.compare) == list(catalogue.defaults.debate) == DEMO[:3]
+    assert list(catalogue.defaults.reviewers) == DEMO
     assert all(model.demo and model.trains_on_data == "no" for model in catalogue.models.values())
 
 
@@ -91,7 +93,7 @@ def test_a_configured_model_takes_what_is_known_of_its_id_from_the_ready_made_on
 
 def test_the_local_model_is_offered_where_it_is_installed_and_is_nobody_s_default() -> None:
     alone, beside = load("", local=True), load(LOCAL, {"OPENAI_API_KEY": "k"}, local=True)
-    assert list(alone.models) == ["local-smollm2", "demo-sage", "demo-critic", "demo-builder"]
+    assert list(alone.models) == ["local-smollm2", *DEMO]
     assert list(beside.models)[:4] == ["local", "gpt", "gpt-mini", "local-smollm2"]
     assert alone.defaults == load("").defaults
     assert beside.defaults == load(LOCAL, {"OPENAI_API_KEY": "k"}).defaults
@@ -151,7 +153,7 @@ def test_named_defaults_win_over_the_order_of_the_file() -> None:
         (
             "[defaults]\nchat = 'gpt'",
             2,
-            "must name one model; there are: demo-sage, demo-critic, demo-builder",
+            "must name one model; there are: " + ", ".join(DEMO),
         ),
         ("[defaults]\ncompare = ['demo-sage']", 2, "a list of 2 to 6 aliases"),
         ("[defaults]\ndebate = 'demo-sage'", 2, "a list of 2 to 4 aliases"),

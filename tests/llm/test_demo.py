@@ -108,7 +108,7 @@ def test_the_name_of_whoever_asks_does_not_choose_the_language() -> None:
 
 def test_each_participant_has_a_habit_of_its_own_and_the_same_input_the_same_answer() -> None:
     answers = [demo_answer(model, (REQUEST,)) for model in DEMO_MODELS]
-    assert len({answer.split("\n\n")[2] for answer in answers}) == len(DEMO_MODELS) == 3
+    assert len({answer.split("\n\n")[2] for answer in answers}) == len(DEMO_MODELS) == 5
     assert answers == [demo_answer(model, (REQUEST,)) for model in DEMO_MODELS]
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,23 +15,27 @@ from core.ai_input.codraft import build_critique, build_draft, build_revision
 from core.ai_input.compare import build_comparison
 from core.ai_input.cross_review import build_review
 from core.ai_input.debate import build_position, build_problem_framing, build_rebuttal, build_synthesis
+from core.ai_input.handover import premises
 from core.ai_input.structured import parse_output
 from core.ai_input.workflow import build_ask, build_follow_up
 from core.domain.codraft import CoDraftSetup
 from core.domain.compare import CompareSetup
 from core.domain.debate import DebateSetup
+from core.domain.handover import HandoverFields
 from core.domain.receipt import AiInput, InputPart, Origin, Role
+from core.domain.thread import Mode
 from core.llm.catalogue import DEMO_MODELS
 from core.llm.demo import DemoSettings, stream_demo
 from core.llm.demo_modes import fitted, structured_answer
 from core.ports import ModelEvent, Spoken, TextDelta
 from tests.ai_input.conversation import message
+from tests.ai_input.handing import WORDS
 from tests.ai_input.test_cross_review import reviewed
 from tests.ai_input.test_workflow import FLOW, flow
 from tests.ai_input.voices import HOSTILE, PROMPTS, said, take, voices
 from tests.llm.calls import make_call
 
-SAGE, CRITIC, BUILDER = DEMO_MODELS
+SAGE, CRITIC, BUILDER, AUDITOR, EDITOR = DEMO_MODELS
 DEBATE = DebateSetup.from_json(
     {
         "topic": "Move to Postgres?",
@@ -68,6 +73,28 @@ async def test_framing_keeps_every_constraint_word_for_word_and_says_what_reache
     assert data["open_questions"][0] == "Who pays?"
     assert "premises for every round (26 characters)" in data["open_questions"][-1]
     assert "Move to Postgres?" in data["issues"][0]["question"]
+
+
+async def test_of_premises_that_a_handover_filled_only_the_constraints_are_limits() -> None:
+    fields = HandoverFields(
+        source_mode=Mode.CHAT,
+        summary="Two suppliers are left.",
+        constraints=("Names stay in-house", "500 EUR"),
+        open_questions=("Who signs?",),
+        conclusions=("Not abroad.",),
+    )
+    for locale in ("en", "ja"):
+        filled = premises("", fields, replace(WORDS, locale=locale)).text
+        setup = {**DEBATE, "background": filled, "priorContext": {}}
+        turn = voices(setup, said("positions:A", data=take("for", "x")))
+        kept = "I keep to: "
+        text = (await structured(build_position(turn, PROMPTS, letter="B")))["text"]
+        assert [line for line in text.splitlines() if line.startswith(kept)] == [
+            f"{kept}Names stay in-house",
+            f"{kept}500 EUR",
+        ]
+        synthesis = await structured(build_synthesis(turn, PROMPTS))
+        assert [c["constraint"] for c in synthesis["constraints"]] == ["Names stay in-house", "500 EUR"]
 
 
 async def test_positions_follow_the_role_and_are_labelled() -> None:
@@ -190,6 +217,20 @@ async def test_a_review_checks_sums_and_does_not_depend_on_the_order_of_reading(
     assert rankings == [[1, 2, 0]] * 3
 
 
+async def test_the_two_reviewers_that_the_defaults_leave_like_different_things() -> None:
+    answers = [
+        said("a", "- one\n- two\n- three, which takes more room"),
+        said("b", "- one"),
+        said("c", "1 + 1 = 3"),
+    ]
+    rankings = {}
+    for model in (AUDITOR, EDITOR):
+        data = await structured(build_review(reviewed(*answers), PROMPTS, order=(0, 1, 2)), model)
+        rankings[model.id] = data["ranking"]
+        assert data["answers"]["C"]["verdict"] == "unsound"
+    assert rankings == {"demo/auditor": ["A", "B", "C"], "demo/editor": ["B", "A", "C"]}
+
+
 async def test_a_workflow_step_and_a_question_after_it_tell_what_reached_them() -> None:
     step = await answer(build_ask(flow(), PROMPTS, workflow=FLOW, step_id="options"))
     assert "input firstRequest (15 characters)" in step
@@ -267,12 +308,16 @@ def nested(children: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dic
     return objects(children) | lists
 
 
+HABITS = [model.id.partition("/")[2] for model in DEMO_MODELS]
 REQUEST = InputPart(
     role=Role.USER, origin=Origin.REQUEST, text="⟦data a1: the topic⟧\nMove?\n⟦end of data a1⟧"
 )
 
 
-@given(objects(st.recursive(leaves, nested, max_leaves=8)), st.sampled_from(["sage", "critic", "builder"]))
+@given(
+    objects(st.recursive(leaves, nested, max_leaves=8)),
+    st.sampled_from(HABITS),
+)
 def test_whatever_the_schema_the_answer_satisfies_it(schema: dict[str, Any], habit: str) -> None:
     data = structured_answer(habit, (REQUEST,), schema)
     Draft202012Validator(schema).validate(json.loads(json.dumps(data)))

@@ -14,6 +14,7 @@ from core.domain.policy import Actor, Policy
 from core.domain.receipt import Origin
 from core.domain.thread import Mode
 from core.domain.view import AnswerState
+from core.llm.catalogue import DEMO_MODELS
 from core.ports import ModelCall
 from tests.commands.look import count, refused, rows
 from tests.modes.look import (
@@ -116,6 +117,32 @@ async def test_reviewers_took_no_part_in_any_way(world: World) -> None:
         cross_review(world.services, aki, ReviewRequest(answers=(answer,)), event_key="n"), "no_reviewer"
     )
     assert await count(world, "run") == runs
+
+
+@pytest.mark.parametrize(
+    ("mode", "setup"),
+    [(Mode.COMPARE, {}), (Mode.DEBATE, {}), (Mode.WORKFLOW, {"workflow": "research_brief"})],
+)
+async def test_what_a_newcomer_starts_without_choosing_models_leaves_the_reviewers_that_are_asked_for(
+    world: World, mode: Mode, setup: dict[str, object]
+) -> None:
+    aki = await world.person()
+    # Without a key these are all the models there are.
+    demo = tuple(model.alias for model in DEMO_MODELS)
+    world.policies[WORKSPACE.external_id] = Policy(allowed_models=demo)
+    thread = await started(world, aki, mode, "Which queue?", **setup)
+    spoke = {call.model for call in world.model.calls}
+    assert len(spoke) == 3
+    answer = [a for a in await world.answers(aki, thread) if a.message_id][-1]
+    begun = await cross_review(
+        world.services, aki, ReviewRequest(answers=(str(answer.message_id),)), event_key="r"
+    )
+    await world.finished(begun.run_id)
+    assert len(begun.reviewers) == begun.asked == 2
+    assert {call.model for call in verdicts(world)} == set(begun.reviewers)
+    assert not spoke & set(begun.reviewers)
+    shown = dict(await steps(world, aki, thread))
+    assert {shown["verdict:1"], shown["verdict:2"], shown["result"]} == {AnswerState.DONE}
 
 
 async def test_an_estimate_counts_every_reviewer_and_calls_nobody(world: World) -> None:
