@@ -91,6 +91,8 @@ _PLACED: Final = frozenset(
 _POSTS: Final[Mapping[ButtonAction, str]] = {
     ButtonAction.RETRY: "again",
     ButtonAction.STOP: "stop",
+    ButtonAction.STOP_ONE: "stop",
+    ButtonAction.STOP_RUN: "stop",
     ButtonAction.KEEP_ANSWER: "keep",
     ButtonAction.COMPARE_ANSWERS: "compare_answers",
     ButtonAction.VOTE: "vote",
@@ -319,7 +321,12 @@ class Renderer:
     ) -> list[Control]:
         position = view.position if isinstance(view, MessageView | AnswerView) else None
         buttons = () if isinstance(view, DeliveryView) else view.buttons
-        return [control(one, page.thread_id, position, reader.locale) for one in buttons]
+        # The line of progress has the one button that stops a run; under each of its answers it would be too many.
+        return [
+            control(one, page.thread_id, position, reader.locale)
+            for one in buttons
+            if one.action is not ButtonAction.STOP_RUN
+        ]
 
     def _days(self, page: ThreadPage, reader: Reader) -> Iterator[tuple[date | None, list[Markup]]]:
         day = None

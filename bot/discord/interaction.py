@@ -264,7 +264,7 @@ class Interactions:
                 return await actions.other_models(actor, ref)
             case ButtonAction.SHOW_INPUT:
                 return await actions.input(actor, ref)
-            case ButtonAction.STOP:
+            case ButtonAction.STOP | ButtonAction.STOP_ONE | ButtonAction.STOP_RUN:
                 return await actions.stop_run(actor, ref)
             case ButtonAction.KEEP_ANSWER:
                 return await actions.keep(actor, ref, key=key)

@@ -167,7 +167,7 @@ def press(button: Button, locale: str) -> PressButton:
         label=text(locale, f"button.{button.action.value}"),
         action=button.action.value,
         ref=button.ref,
-        strong=button.action in (ButtonAction.STOP, ButtonAction.KEEP_ANSWER),
+        strong=button.action in (ButtonAction.STOP, ButtonAction.STOP_RUN, ButtonAction.KEEP_ANSWER),
     )
 
 

@@ -190,7 +190,7 @@ class Desk:
             case ButtonAction.RETRY:
                 await self._again(caller, await self._thread_of(caller, spot), ref, model=None, key=spot.key)
                 return None
-            case ButtonAction.STOP:
+            case ButtonAction.STOP | ButtonAction.STOP_ONE | ButtonAction.STOP_RUN:
                 await stop(self._services, caller.actor, run_id=ref)
                 return None
             case ButtonAction.KEEP_ANSWER:

@@ -233,7 +233,7 @@ def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
             i18n.text(locale, f"button.{one.action}"),
             f"{ACTION}{one.action}",
             one.ref,
-            style="danger" if one.action is ButtonAction.STOP else "",
+            style="danger" if one.action in (ButtonAction.STOP, ButtonAction.STOP_RUN) else "",
         )
         for one in shown
     ]

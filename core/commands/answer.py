@@ -13,6 +13,7 @@ from core.store.database import Session
 from core.store.message import do_place_answer, find_message, position_of
 from core.store.page import hidden_name
 from core.store.run import Run, find_run, open_runs
+from core.store.step import steps_of
 from core.store.thread import conversations
 
 AGAIN = frozenset({Mode.CHAT.value, Mode.COMPARE.value})
@@ -127,8 +128,10 @@ async def stop(
 ) -> int:
     """Stop one run, or all that are open in a thread; what is written so far is kept. Returns how many were told.
 
-    Raises Refusal `nothing_to_stop` when none is open.
+    `run_id` followed by `/` and the number of a turn, as a button has it, stops that one answer and the run goes on.
+    Raises Refusal `nothing_to_stop` when none is open, `answer_ended` when the turn is none that is being written.
     """
+    run_id, _, number = (run_id or "").partition("/")
     async with services.store.reading() as session:
         run = await find_run(session, actor.workspace_id, run_id) if run_id else None
     if run_id and run is None:
@@ -145,6 +148,17 @@ async def stop(
     told = [r for r in runs if r.request_id and (run is None or r.id == run.id)]
     if not told:
         raise Refusal("nothing_to_stop")
+    turn = await _open_turn(services, actor, told[0].id, number) if number else ""
     for each in told:
-        await services.engine.request_stop(each.id)
+        await services.engine.request_stop(each.id, turn)
     return len(told)
+
+
+async def _open_turn(services: Services, actor: Actor, run_id: RunId, number: str) -> str:
+    """The step of a turn that is being written, by its number in the run."""
+    async with services.store.reading() as session:
+        turns = await steps_of(session, actor.workspace_id, [run_id])
+    found = [turn.step for turn in turns if str(turn.ordinal) == number and turn.status == "running"]
+    if not found:
+        raise Refusal("answer_ended")
+    return found[0]

@@ -87,7 +87,7 @@ class Answering:
             return earlier
         try:
             prepared = await patiently(self._prepare)
-            if self._durable.stopping.is_set():
+            if self._durable.stopping.is_set(self._ask.step):
                 return await self._end_without_call("stopped")
             called = await self._call(self._ask.step, prepared, prepared.ai_input, view)
         except Refusal as refusal:
@@ -236,7 +236,7 @@ class Answering:
         )
         if prepared.policy.has_budget:
             await patiently(lambda: self._reserve(name, prepared, ai_input))
-        heard = await hear_out(self._bench, self._durable, call, live)
+        heard = await hear_out(self._bench, self._durable, call, live, turn=self._ask.step)
         return await patiently(lambda: self._store(name, prepared, ai_input, heard))
 
     async def _called_before(self, name: str, prepared: Prepared, ai_input: AiInput) -> Called | None:

@@ -345,7 +345,8 @@ class Context:
         async def write() -> None:
             async with self._bench.store.writing() as session:
                 turns = await steps_of(session, self._run.workspace_id, [self._run.id])
-                status, failure = _outcome(turns, stopped=self._stopped)
+                stopped = self._stopped or self._durable.stopping.is_set()
+                status, failure = _outcome(turns, stopped=stopped)
                 await self._mark(session, status, failure)
 
         await patiently(write)
@@ -377,10 +378,14 @@ class Context:
 
 
 def _outcome(turns: Sequence[Step], *, stopped: bool) -> tuple[str, Phrase | None]:
-    """How a run ended: stopped within a turn or between two, failed when all turns did, done otherwise."""
-    if stopped or any(turn.status == "stopped" for turn in turns):
+    """How a run ended: stopped within a turn or between two, failed when all turns did, done otherwise.
+
+    A turn that was stopped alone is no end of its run, unless no other turn was done.
+    """
+    states = {turn.status for turn in turns}
+    if stopped or ("stopped" in states and "done" not in states):
         return "stopped", None
-    if turns and all(turn.status == "failed" for turn in turns):
+    if states == {"failed"}:
         return "failed", turns[-1].failure
     return "done", None
 

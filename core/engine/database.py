@@ -36,6 +36,13 @@ stop = sa.Table(
     sa.Column("run_id", sa.String(255), primary_key=True),
     sa.Column("asked", sa.Double, nullable=False),
 )
+stop_turn = sa.Table(
+    "engine_stop_turn",
+    metadata,
+    sa.Column("run_id", sa.String(255), primary_key=True),
+    sa.Column("turn", sa.String(255), primary_key=True),
+    sa.Column("asked", sa.Double, nullable=False),
+)
 post = sa.Table(
     "engine_post",
     metadata,

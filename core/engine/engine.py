@@ -15,7 +15,7 @@ from dbos import error as dbos_error
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.domain.errors import StoreUnavailable
-from core.engine.database import Database, post, stop, worker
+from core.engine.database import Database, post, stop, stop_turn, worker
 from core.engine.host import Host
 from core.engine.lease import Exit, Lease
 from core.engine.metrics import EngineMetrics
@@ -144,15 +144,16 @@ class Engine:
             raise StoreUnavailable("the engine's database does not answer") from error
         self._claim_now.set()
 
-    async def request_stop(self, run_id: str) -> None:
+    async def request_stop(self, run_id: str, turn: str = "") -> None:
         """Have a run stop, wherever it is going on; one that has not begun begins with `stopping` set.
 
-        Here it is told at once, in another process within half a second. Raises StoreUnavailable.
+        With a turn only that one stops and the run goes on. Here it is told at once, in another process within half a
+        second. Raises StoreUnavailable.
         """
         for run in self._active.values():
             if run.id == run_id:
-                run.stopping.set()
-        await self._answer(self._flags.put(run_id))
+                run.stopping.set(turn)
+        await self._answer(self._flags.put(run_id, turn))
 
     async def state(self, run_id: str) -> RunState | None:
         """Where a run stands; None for one never enqueued or long gone. Raises StoreUnavailable."""
@@ -259,8 +260,8 @@ class Engine:
     async def _tell_stopped(self, waiting: set[str]) -> None:
         asked = await self._flags.among(waiting)
         for run in self._active.values():
-            if run.id in asked:
-                run.stopping.set()
+            for turn in (turn for run_id, turn in asked if run_id == run.id):
+                run.stopping.set(turn)
 
     async def _take_over(self) -> None:
         suspects: set[str] = set()
@@ -314,7 +315,8 @@ class Engine:
 
 def _forget(connection: sa.Connection, *, run_ids: list[str]) -> None:
     connection.execute(sa.delete(post).where(post.c.run_id.in_(run_ids)))
-    connection.execute(sa.delete(stop).where(stop.c.run_id.in_(run_ids)))
+    for flags in (stop, stop_turn):
+        connection.execute(sa.delete(flags).where(flags.c.run_id.in_(run_ids)))
 
 
 def _report_death(loop: asyncio.Task[None]) -> None:

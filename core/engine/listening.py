@@ -103,8 +103,13 @@ class LivePost:
                 await asyncio.sleep(failure.retry_after_s or 1.0)
 
 
-async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost | None) -> Heard:
-    """Everything one call brings, shown live where there is a post; structured output is no reading matter."""
+async def hear_out(
+    bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost | None, *, turn: str
+) -> Heard:
+    """Everything one call of a turn brings, shown live where there is a post; structured output is no reading matter.
+
+    It ends early when a person stops the turn or its run.
+    """
     heard = Heard()
     shown = live if call.ai_input.output_schema is None else None
 
@@ -127,7 +132,7 @@ async def hear_out(bench: Bench, durable: DurableRun, call: ModelCall, live: Liv
     begun = asyncio.get_running_loop().time()
     async with asyncio.TaskGroup() as tasks:
         showing = tasks.create_task(shown.keep_showing()) if shown is not None else None
-        result = await durable.unless_stopped(hear())
+        result = await durable.unless_stopped(hear(), turn=turn)
         if showing is not None:
             showing.cancel()
     heard.stopped = isinstance(result, Stopped) and heard.done is None

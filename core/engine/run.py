@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from core.engine import host
 from core.engine.posts import Sender
 from core.engine.serialiser import JsonObject, JsonValue
-from core.engine.stopping import Stopped, unless
+from core.engine.stopping import Stopped, Stopping, unless
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class DurableRun:
 
     id: str
     args: JsonObject
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping: Stopping = field(default_factory=Stopping)
     """Set once a person asked the run to stop; never cleared. A body that branches on it asks `stopped` instead."""
     sender: Sender
     guard: Callable[[], Awaitable[None]]
@@ -77,9 +77,12 @@ class DurableRun:
 
         return bool(await host.step("stopped", act)())
 
-    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | Stopped:
-        """Inside a step: the result of `work`, or STOPPED as soon as a person stops the run; `work` has then ended."""
-        return await unless(self.stopping, work)
+    async def unless_stopped(self, work: Coroutine[Any, Any, T], *, turn: str = "") -> T | Stopped:
+        """Inside a step: the result of `work`, or STOPPED as soon as a person stops the run, or this turn of it.
+
+        `work` has then ended.
+        """
+        return await unless(self.stopping.event(turn), work)
 
     def _guarded(self, act: Callable[[], Awaitable[JsonValue]]) -> Callable[[], Awaitable[JsonValue]]:
         async def guarded() -> JsonValue:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from core.engine.database import Database, stop
+from core.engine.database import Database, stop, stop_turn
 
 T = TypeVar("T")
 
@@ -25,21 +25,57 @@ class Stopped(Enum):
 STOPPED: Final = Stopped.STOPPED
 
 
+class Stopping:
+    """What of one run a person asked to stop: all of it, or single turns. Nothing is ever taken back."""
+
+    def __init__(self) -> None:
+        self._whole = asyncio.Event()
+        self._turns: dict[str, asyncio.Event] = {}
+
+    def set(self, turn: str = "") -> None:
+        """Stop a turn; without one the run, and with it every turn."""
+        self.event(turn).set()
+        if not turn:
+            for each in self._turns.values():
+                each.set()
+
+    def is_set(self, turn: str = "") -> bool:
+        return self.event(turn).is_set()
+
+    def event(self, turn: str = "") -> asyncio.Event:
+        """Set once the turn, or the run as a whole, is to stop."""
+        if not turn:
+            return self._whole
+        if turn not in self._turns:
+            self._turns[turn] = asyncio.Event()
+            if self._whole.is_set():
+                self._turns[turn].set()
+        return self._turns[turn]
+
+
 class StopFlags:
-    """Which runs a person asked to stop, shared by all processes."""
+    """Which runs, and which turns of runs, a person asked to stop; shared by all processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def put(self, run_id: str) -> None:
-        row = upsert(self._database, stop).values(run_id=run_id, asked=self._database.now)
+    async def put(self, run_id: str, turn: str = "") -> None:
+        now = self._database.now
+        if turn:
+            row = upsert(self._database, stop_turn).values(run_id=run_id, turn=turn, asked=now)
+        else:
+            row = upsert(self._database, stop).values(run_id=run_id, asked=now)
         row = row.on_conflict_do_nothing()
         await self._database.transact(lambda connection: connection.execute(row))
 
-    async def among(self, run_ids: Iterable[str]) -> Collection[str]:
-        """Those of `run_ids` that are to stop."""
-        asked = sa.select(stop.c.run_id).where(stop.c.run_id.in_(list(run_ids)))
-        return await self._database.transact(lambda connection: connection.execute(asked).scalars().all())
+    async def among(self, run_ids: Iterable[str]) -> Collection[tuple[str, str]]:
+        """What of `run_ids` is to stop: the run and the turn, which is empty for the run as a whole."""
+        ids = list(run_ids)
+        whole = sa.select(stop.c.run_id, sa.literal("").label("turn")).where(stop.c.run_id.in_(ids))
+        turns = sa.select(stop_turn.c.run_id, stop_turn.c.turn).where(stop_turn.c.run_id.in_(ids))
+        asked = sa.union_all(whole, turns)
+        rows = await self._database.transact(lambda connection: connection.execute(asked).all())
+        return [(row.run_id, row.turn) for row in rows]
 
 
 def upsert(database: Database, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":

@@ -84,7 +84,7 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
     """The buttons under an answer, by its mode and by where it stands; what most people want first."""
     run, message, receipt = card.run, card.message, card.receipt
     if state in (AnswerState.QUEUED, AnswerState.WRITING):
-        return (Button(action=ButtonAction.STOP, ref=run.id),)
+        return _stops(card)
     prefix = _prefix(thread, run)
     answer = message.id if message else None
     result = prefix + answer if answer else None
@@ -113,6 +113,21 @@ def answer_buttons(thread: Thread, card: "Card", state: AnswerState, *, kept: bo
 def _prefix(thread: Thread, run: Run) -> str:
     """An inherited answer names the branch too: what is done with it is done there, and the parent stays as it is."""
     return f"{thread.id}/" if run.thread_id != thread.id else ""
+
+
+SEVERAL = frozenset(mode.value for mode in Mode if mode is not Mode.CHAT) | {CROSS_REVIEW}
+"""Kinds of runs in which there may be several answers."""
+
+
+def _stops(card: "Card") -> tuple[Button, ...]:
+    """What can be stopped while an answer is written: it alone and the run, or both at once where they are the same."""
+    run, turn = card.run, card.turn
+    if turn is None or run.kind not in SEVERAL:
+        return (Button(action=ButtonAction.STOP, ref=run.id),)
+    return (
+        Button(action=ButtonAction.STOP_ONE, ref=f"{run.id}/{turn.ordinal}"),
+        Button(action=ButtonAction.STOP_RUN, ref=run.id),
+    )
 
 
 def _again_ref(card: "Card") -> str:

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 
 from core.engine.database import Database
 from core.engine.engine import RunState
 from core.engine.run import DurableRun
-from core.engine.stopping import STOPPED, StopFlags, unless
+from core.engine.stopping import STOPPED, StopFlags, Stopping, unless
 from tests.engine.conftest import DEADLINE_S, EngineRoom, ended, step_names
 
 
@@ -71,6 +72,50 @@ async def test_stop_ends_the_call_and_then_the_next_run_begins(
     assert speaker.events == ["begin run-1", "end run-1", "begin run-2"]
     assert await step_names("run-1") == ["speak", "stopped"]
     assert await step_names("run-2") == ["speak", "complete"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_turn_that_is_stopped_alone_leaves_the_others_and_the_run_going_on(
+    room: EngineRoom, engine_url: str, elsewhere: bool
+) -> None:
+    outcomes: dict[str, str] = {}
+    speaking, go_on = asyncio.Event(), asyncio.Event()
+
+    async def body(run: DurableRun) -> None:
+        async def turn(name: str) -> str:
+            speaking.set()
+            outcome = await run.unless_stopped(go_on.wait(), turn=name)
+            outcomes[name] = "stopped" if outcome is STOPPED else "complete"
+            if name == "a":
+                go_on.set()
+            return outcomes[name]
+
+        await run.steps({name: partial(turn, name) for name in ("a", "b")})
+        assert not await run.stopped()
+
+    engine = await room.start(engine_url, body)
+    await engine.enqueue("run", lane="lane", args={})
+    async with asyncio.timeout(DEADLINE_S):
+        await speaking.wait()
+    if elsewhere:
+        other = Database(engine_url)
+        await other.open()
+        await StopFlags(other).put("run", "a")
+        await other.close()
+    else:
+        await engine.request_stop("run", "a")
+    assert await ended(engine, "run") == [RunState.FINISHED]
+    assert outcomes == {"a": "stopped", "b": "complete"}
+
+
+def test_stopping_a_run_stops_its_turns_also_those_that_come_later() -> None:
+    stopping = Stopping()
+    early = stopping.event("early")
+    stopping.set("one")
+    assert (stopping.is_set("one"), stopping.is_set("early"), stopping.is_set()) == (True, False, False)
+    stopping.set()
+    assert early.is_set()
+    assert stopping.is_set("late")
 
 
 async def test_a_run_stopped_before_it_begins_begins_as_stopped(room: EngineRoom, sqlite_url: str) -> None:

@@ -297,6 +297,14 @@ TABLE: Final = """| Place | Answer | demo-critic | gpt-large |
 The reviewers do not agree on the best answer."""
 
 
+def stops(run: str, turn: int) -> tuple[Button, ...]:
+    """The buttons of an answer that is being written beside others of its run."""
+    return (
+        Button(action=ButtonAction.STOP_ONE, ref=f"{run}/{turn}"),
+        Button(action=ButtonAction.STOP_RUN, ref=run),
+    )
+
+
 def part_of_a_run(
     number: int, step: str, model: str, text: str, *, state: AnswerState = AnswerState.DONE, **more: Any
 ) -> AnswerView:
@@ -316,7 +324,7 @@ def part_of_a_run(
         position=None if is_open else more.pop("position", 2),
         answers_id=message_id(1),
         receipt_id=None if is_open else receipt_id(number),
-        buttons=(Button(action=ButtonAction.STOP, ref=run_id(30)),) if is_open else tuple(buttons),
+        buttons=stops(run_id(30), number) if is_open else tuple(buttons),
         created_at=START + timedelta(minutes=number),
         **more,
     )

@@ -11,10 +11,10 @@ from core.commands.compare import compare_answers
 from core.commands.review import ReviewRequest, cross_review
 from core.domain.message import Cut
 from core.domain.thread import Mode
-from core.domain.view import AnswerState, AnswerView
+from core.domain.view import AnswerState, AnswerView, ButtonAction
 from tests.commands.look import refused, rows
 from tests.modes.look import DEBATE, begun, card, started, step_of, steps
-from tests.product import World
+from tests.product import World, eventually
 
 FOUR = {"models": ["alpha", "beta", "seer", "small"]}
 DRAFT = {"models": ["alpha", "beta"], "passes": 1}
@@ -64,6 +64,80 @@ async def test_stopped_within_a_call_it_keeps_what_exists_and_goes_on_with_the_n
     # A free text is kept as far as it came; half a structured output is nothing to read.
     assert (cut[0].text, cut[0].cut) in {("ans", Cut.STOPPED), ("", Cut.NONE)}
     assert any(call.request_id.startswith(waiting.run_id) for call in world.model.calls)
+    final(world)
+
+
+ONE_OF: list[tuple[Mode, dict[str, Any], str, int]] = [
+    (Mode.COMPARE, FOUR, "answer:beta", 4),
+    (Mode.DEBATE, DEBATE, "positions:A", 6),
+    (Mode.DEBATE, DEBATE, "rebuttals.1:B", 6),
+    (Mode.CODRAFT, DRAFT, "critique.1", 3),
+    (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, "/answer:B", 8),
+]
+
+
+def offered(view: AnswerView) -> dict[ButtonAction, str]:
+    return {button.action: button.ref for button in view.buttons}
+
+
+@pytest.mark.parametrize(("mode", "setup", "held", "calls"), ONE_OF, ids=[f"{p[0]} {p[2]}" for p in ONE_OF])
+async def test_one_answer_is_stopped_alone_and_its_run_goes_on_to_its_end(
+    world: World, mode: Mode, setup: dict[str, Any], held: str, calls: int
+) -> None:
+    aki = await world.person()
+    world.model.hold, world.model.held = asyncio.Event(), held
+    thread, run = await begun(world, aki, mode, "Ship on Friday?", **setup)
+    await world.model.begun.wait()
+    (writing,) = [a for a in await world.answers(aki, thread) if held in a.step]
+    buttons = offered(writing)
+    assert list(buttons) == [ButtonAction.STOP_ONE, ButtonAction.STOP_RUN]
+    assert buttons[ButtonAction.STOP_RUN] == run
+    assert await stop(world.services, aki, run_id=buttons[ButtonAction.STOP_ONE]) == 1
+    await world.finished(run)
+    shown = {a.step: a for a in await world.answers(aki, thread)}
+    assert [s for s, a in shown.items() if a.state is AnswerState.STOPPED] == [writing.step]
+    assert {a.state for a in shown.values()} == {AnswerState.DONE, AnswerState.STOPPED}
+    assert len(world.model.calls) == calls
+    (row,) = await rows(world, "run")
+    assert row["status"] == "done"
+    # A free text is kept as far as it came, also in what the next call of its model is sent.
+    kept = shown[writing.step]
+    assert (kept.text, kept.cut) in {("ans", Cut.STOPPED), ("", Cut.NONE)}
+    final(world)
+
+
+async def test_a_stop_of_one_answer_is_refused_when_it_has_ended_or_was_never_there(world: World) -> None:
+    aki = await world.person()
+    world.model.hold, world.model.held = asyncio.Event(), "answer:beta"
+    thread, run = await begun(world, aki, Mode.COMPARE, "Which?", models=["alpha", "beta"])
+    await world.model.begun.wait()
+
+    async def first_ended() -> bool:
+        return (await card(world, aki, thread, "answer:alpha")).state is AnswerState.DONE
+
+    await eventually(first_ended)
+    for number in ("1", "3", "0", "x", "1/2"):
+        await refused(stop(world.services, aki, run_id=f"{run}/{number}"), "answer_ended")
+    await refused(stop(world.services, aki, run_id="nothing/1"), "answer_not_found")
+    stranger = await world.person("U9", "Eve")
+    world.doors.closed.add(("C1", "U9"))
+    await refused(stop(world.services, stranger, run_id=f"{run}/2"), "answer_not_found")
+    world.model.hold.set()
+    await world.finished(run)
+    assert {state for _, state in await steps(world, aki, thread)} == {AnswerState.DONE}
+    await refused(stop(world.services, aki, run_id=f"{run}/2"), "nothing_to_stop")
+
+
+async def test_a_run_whose_every_answer_was_stopped_alone_is_a_stopped_run(world: World) -> None:
+    aki = await world.person()
+    world.model.hold = asyncio.Event()
+    _, run = await begun(world, aki, Mode.COMPARE, "Which?", models=["alpha", "beta"])
+    await eventually(lambda: len(world.model.calls) == 2)
+    for number in (1, 2):
+        assert await stop(world.services, aki, run_id=f"{run}/{number}") == 1
+    await world.finished(run)
+    (row,) = await rows(world, "run")
+    assert row["status"] == "stopped"
     final(world)
 
 

@@ -275,6 +275,34 @@ async def test_a_debate_shows_its_round_and_stops(ground: Ground) -> None:
     assert len(model.calls) == 1
 
 
+async def test_one_answer_of_a_compare_is_stopped_beside_the_button_of_the_run(ground: Ground) -> None:
+    visitor, model = ground.visitor, ground.world.model
+    model.hold, model.held = asyncio.Event(), "answer:beta"
+    thread = await visitor.begin("compare", "Which?")
+    await model.begun.wait()
+
+    async def one_is_left() -> bool:
+        return "2 of 3" in (await visitor.get(f"/t/{thread}")).one("li", class_="progress").text
+
+    await eventually(one_is_left)
+    page = await visitor.get(f"/t/{thread}")
+    one, run = form_to(page, "/stop")
+    assert [form.text.strip() for form in (one, run)] == ["Stop this answer", "Stop the run"]
+    run_ref = page.all("input", name="ref")[-1].attributes["value"]
+    refs = {field.attributes["value"] for field in page.all("input", name="ref")}
+    ref = f"{run_ref}/2"
+    assert ref in refs
+    await visitor.post(one.attributes["action"], {"ref": ref, "event_key": await visitor.key()})
+    page = await visitor.ended(thread)
+    states = [li.attributes["data-state"] for li in page.all("li") if "data-state" in li.attributes]
+    assert states == ["done", "stopped", "done"]
+    status, _, page = await visitor.post(
+        one.attributes["action"], {"ref": ref, "event_key": await visitor.key()}
+    )
+    assert status == 422
+    assert "Nothing is being written" in page.text
+
+
 # --- artifacts ----------------------------------------------------------------------------------------------------
 
 

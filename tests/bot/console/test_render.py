@@ -379,14 +379,19 @@ def test_the_shared_hash_is_short_and_whole_in_its_title(renderer: Renderer) -> 
 
 
 def test_the_progress_says_the_round_and_who_is_writing(renderer: Renderer) -> None:
-    debate = PageSource(f"<ol>{renderer.entries(PAGES['debate'], ENGLISH)}</ol>").one("li", class_="progress")
+    debate_page = PageSource(f"<ol>{renderer.entries(PAGES['debate'], ENGLISH)}</ol>")
+    debate = debate_page.one("li", class_="progress")
     assert "Round 2 of 4" in debate.text
     assert "writing: gpt-large" in debate.text
     compare = PageSource(f"<ol>{renderer.entries(PAGES['compare'], JAPANESE)}</ol>")
     assert "2 件中 1 件" in compare.one("li", class_="progress").text
     assert compare.one("progress").attributes["value"] == "1"
-    stop = next(one for one in compare.all("form") if one.attributes["action"].endswith("/stop"))
-    assert "停止" in stop.text
+    stops = [one for one in compare.all("form") if one.attributes["action"].endswith("/stop")]
+    assert [one.text.strip() for one in stops] == ["この回答を停止", "すべて停止"]
+    english = [
+        one.text.strip() for one in debate_page.all("form") if one.attributes["action"].endswith("/stop")
+    ]
+    assert english == ["Stop this answer", "Stop the run"]
 
 
 def test_nothing_is_in_progress_when_nothing_is_written(renderer: Renderer) -> None:

@@ -1,5 +1,6 @@
 """The modes in which several models speak, from the estimate to the last button."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,23 @@ async def test_compare_shows_its_cost_privately_and_starts_with_the_usual_models
     assert sorted(models_called(there)) == ["alpha", "beta", "seer"]
     assert all("Which one is better?" in there.model.sent(n) for n in range(3))
     assert await there.titles() == ["Which one is better?"]
+
+
+async def test_one_answer_is_stopped_by_its_own_button_and_the_others_go_on(there: DiscordWorld) -> None:
+    there.model.hold, there.model.held = asyncio.Event(), "answer:beta"
+    thread = await start(there, "compare", question="Which?")
+
+    def writing() -> list[Json]:
+        return [one for one in there.server.ours(thread) if "Stop this answer" in labels(one)]
+
+    await there.server.until(lambda: there.model.begun.is_set() and len(writing()) == 1)
+    (card,) = writing()
+    assert labels(card) == ["Stop this answer", "Stop the run"]
+    pressed = await there.server.press(thread, *there.server.button(thread, "Stop this answer"))
+    assert shown(pressed) == "Stopping. What is written so far is kept."
+    await finished(there, thread, 3)
+    assert ["Stopped by a person" in text for text in there.server.texts(thread)[:3]] == [False, True, False]
+    assert len(there.model.calls) == 3
 
 
 async def test_the_answers_are_compared_reviewed_and_saved_by_their_buttons(there: DiscordWorld) -> None:

@@ -12,8 +12,8 @@ from core.commands.thread import list_channels
 from core.domain.errors import StoreUnavailable
 from core.domain.policy import Policy
 from core.domain.thread import Mode
-from core.domain.view import MessageView
-from tests.bot.slack.world import MENTION, SlackWorld, open_slack_world, texts_of
+from core.domain.view import AnswerState, AnswerView, MessageView
+from tests.bot.slack.world import MENTION, SlackWorld, actions_of, open_slack_world, texts_of
 from tests.platforms.slack_server import SlackServer
 from tests.platforms.slack_state import TEAM, Delivery
 from tests.product import eventually
@@ -94,6 +94,27 @@ async def test_a_command_with_a_question_alone_gives_an_estimate_and_then_the_th
     assert len(slack.model.calls) == calls
     assert (await slack.page()).mode is mode
     assert len(slack.server.posts("C1", root["ts"])) > 1
+
+
+async def test_one_answer_is_stopped_by_its_own_button_and_the_others_go_on(slack: SlackWorld) -> None:
+    slack.model.hold, slack.model.held = asyncio.Event(), "answer:beta"
+    view = await opened(slack, "/compare", QUESTION)
+    await estimated(slack, view["id"])
+    await slack.server.submit(view["id"], {})
+    (root,) = roots(slack)
+
+    def writing() -> list[dict[str, Any]]:
+        return [post for post in slack.server.posts("C1", root["ts"]) if "do.stop_one" in actions_of(post)]
+
+    await eventually(lambda: slack.model.begun.is_set() and len(writing()) == 1)
+    (card,) = writing()
+    labels = [e["text"]["text"] for e in card["blocks"][-1]["elements"]]
+    assert labels == ["Stop this answer", "Stop the run"]
+    await slack.server.click("C1", card["ts"], "do.stop_one")
+    await finished(slack, 3)
+    states = [item.state for item in (await slack.page()).items if isinstance(item, AnswerView)]
+    assert states == [AnswerState.DONE, AnswerState.STOPPED, AnswerState.DONE]
+    assert sum("Stopped by a person" in texts_of(p) for p in slack.server.posts("C1", root["ts"])) == 1
 
 
 async def test_start_pressed_twice_and_at_once_starts_one_thread(slack: SlackWorld) -> None:
