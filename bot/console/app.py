@@ -450,7 +450,13 @@ class Console:
         return web.Response(text=page, content_type="text/html", headers=headers)
 
     async def _events(self, visit: Visit, request: web.Request) -> web.StreamResponse:
-        return await stream(request, visit, services=self._services, feed=self._feed)
+        return await stream(
+            request,
+            visit,
+            services=self._services,
+            feed=self._feed,
+            markdown=self._pages.renderer.markdown(visit.reader.locale),
+        )
 
     async def _nothing(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         raise Refusal("page_not_found")

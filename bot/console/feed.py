@@ -18,13 +18,9 @@ MAX_SUBSCRIPTIONS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextWritten:
-    """Text of an answer being written: the whole when `fresh`, otherwise what follows the last one sent.
-
-    `card` is the id of the answer's entry on the page.
-    """
+    """The newest text of an answer being written. `card` is the id of the answer's entry on the page."""
 
     card: str
-    fresh: bool
     text: str
 
 
@@ -58,7 +54,6 @@ class Subscription:
         self.closed = False
         self._wake = asyncio.Event()
         self._texts: dict[str, str] = {}
-        self._sent: dict[str, str] = {}
         self._ended: dict[str, None] = {}
         self._thread = False
         self._tree = False
@@ -74,15 +69,9 @@ class Subscription:
     def _take(self) -> Iterator[FeedEvent]:
         texts, self._texts = self._texts, {}
         for card, text in texts.items():
-            sent = self._sent.get(card)
-            fresh = sent is None or not text.startswith(sent)
-            self._sent[card] = text
-            piece = text if fresh else text[len(sent or "") :]
-            if fresh or piece:
-                yield TextWritten(card=card, fresh=fresh, text=piece)
+            yield TextWritten(card=card, text=text)
         ended, self._ended = self._ended, {}
         for card in ended:
-            self._sent.pop(card, None)
             yield WritingEnded(card=card)
         if self._thread:
             self._thread = False

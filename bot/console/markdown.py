@@ -24,6 +24,7 @@ DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 DIFF_LINES: Final = {"+": "added", "-": "removed", "@": "hunk"}
 """What a line of a difference is, by its first character."""
 
+LINE_END: Final = re.compile(r"\r\n?|\n")
 CACHED_TEXTS: Final = 512
 HEADING_SHIFT: Final = 2
 """A page has h1 and h2 of its own; a heading inside a message starts at h3."""
@@ -59,9 +60,9 @@ class SafeHtml(RendererHTML):
         return self._code(tokens[idx].content, "")
 
     def _code(self, content: str, language: str) -> str:
-        shown = _diff(content) if language == "diff" else visible(content)
+        kind, shown = ("code diff", _diff(content)) if language == "diff" else ("code", visible(content))
         return (
-            f'<figure class="code"><figcaption><span>{visible(language)}</span>'
+            f'<figure class="{kind}"><figcaption><span>{visible(language)}</span>'
             f'<button type="button" class="quiet" data-copy>{escape(self.copy_label)}</button></figcaption>'
             f'<pre tabindex="0"><code>{shown}</code></pre></figure>\n'
         )
@@ -136,3 +137,24 @@ class Markdown:
     def html(self, text: str) -> Markup:
         """`text` as HTML. Safe to call from several threads."""
         return Markup(self._convert(text))  # noqa: S704  the parser escapes all text; html is off
+
+    def blocks(self, text: str, links: dict[str, Any]) -> tuple[Markup, int, Markup]:
+        """The blocks of `text` that more text cannot change, as HTML; how many characters they take; the rest as HTML.
+
+        `links` holds the link definitions met so far and takes those of `text`.
+        """
+        tokens = self._parser.parse(text, links)
+        begins = [n for n, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
+        line_ends = [found.end() for found in LINE_END.finditer(text)]
+        lines = [(tokens[n].map or [0])[0] for n in begins]
+        # A line that is not complete may still turn out to belong to the block before it.
+        last = len(begins) - (2 if lines and lines[-1] >= len(line_ends) else 1)
+        if last <= 0 or not lines[last]:
+            return Markup(), 0, Markup(self._rendered(tokens, links))  # noqa: S704  as above
+        head, rest = (
+            self._rendered(some, links) for some in (tokens[: begins[last]], tokens[begins[last] :])
+        )
+        return Markup(head), line_ends[lines[last] - 1], Markup(rest)  # noqa: S704  as above
+
+    def _rendered(self, tokens: Sequence[Token], links: dict[str, Any]) -> str:
+        return str(self._parser.renderer.render(tokens, self._parser.options, links))

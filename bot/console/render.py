@@ -191,6 +191,10 @@ class Renderer:
             for locale in i18n.LOCALES
         }
 
+    def markdown(self, locale: str) -> Markdown:
+        """The converter of a language's pages."""
+        return self._markdown[locale]
+
     def page(self, name: str, reader: Reader, *, fragment: bool = False, **context: object) -> str:
         """The page `name` with its frame, or, as a fragment, its content alone."""
         layout = "fragment.html" if fragment else "base.html"

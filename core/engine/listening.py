@@ -104,7 +104,7 @@ class LivePost:
 
 
 async def hear_out(
-    bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost | None, *, turn: str
+    bench: Bench, durable: DurableRun, call: ModelCall, live: LivePost | None, *, turn: str = ""
 ) -> Heard:
     """Everything one call of a turn brings, shown live where there is a post; structured output is no reading matter.
 

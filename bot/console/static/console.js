@@ -6,7 +6,7 @@
   const entries = $("#entries");
   const scroller = $("#scroller");
   const composer = $("#composer");
-  const typed = new Map(); // id of an entry -> text so far, as the server streams it
+  const typed = new Map(); // id of an entry -> its answer so far as HTML: what is settled, and the block being written
   document.documentElement.classList.add("script");
 
   const toast = (text) => { $("#toast").textContent = text; };
@@ -52,15 +52,22 @@
       if (ids.has(old.id)) seen = true;
       else if (seen) old.remove();
     }
-    for (const [card, text] of typed) write(card, text);
+    for (const [card, html] of typed) if (!("settled" in (placeOf(card)?.dataset ?? {}))) write(card, html.settled, html.last);
     const empty = $(".empty", scroller);
     if (empty && fresh.length) empty.remove();
     if (stay) toEnd();
   };
-  const write = (card, text) => {
-    const place = $(`[data-card="${CSS.escape(card)}"]`);
-    if (place && place.textContent.length < text.length) place.textContent = text;
-    return Boolean(place);
+  // in a place that was drawn before, only what is new: what somebody has marked or scrolled in the rest stays
+  const placeOf = (card) => $(`[data-card="${CSS.escape(card)}"]`);
+  const write = (card, settled, last) => {
+    const place = placeOf(card);
+    if (!place) return false;
+    const kept = Number(place.dataset.settled ?? 0);
+    while (place.childElementCount > kept) place.lastElementChild.remove();
+    place.insertAdjacentHTML("beforeend", settled);
+    place.dataset.settled = place.childElementCount;
+    place.insertAdjacentHTML("beforeend", last);
+    return true;
   };
 
   // one request at a time for each fragment; a change that comes meanwhile asks once more
@@ -98,11 +105,12 @@
     source.addEventListener("thread", refreshEntries);
     source.addEventListener("tree", refreshTree);
     source.addEventListener("text", (event) => {
-      const { card, fresh, text } = JSON.parse(event.data);
-      const whole = fresh ? text : (typed.get(card) ?? "") + text;
-      typed.set(card, whole);
+      const { card, fresh, settled, last } = JSON.parse(event.data);
+      typed.set(card, { settled: fresh ? settled : (typed.get(card)?.settled ?? "") + settled, last });
       const stay = atEnd();
-      if (!write(card, whole)) refreshEntries();
+      const place = placeOf(card);
+      if (place && fresh) place.dataset.settled = 0;
+      if (!write(card, settled, last)) refreshEntries();
       if (stay) toEnd();
     });
     source.addEventListener("end", (event) => { typed.delete(JSON.parse(event.data).card); refreshEntries(); });

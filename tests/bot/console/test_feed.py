@@ -16,15 +16,15 @@ from bot.console.feed import (
 SOON_S = 2.0
 
 
-async def test_text_arrives_in_pieces_that_make_up_the_whole() -> None:
+async def test_each_look_gets_the_newest_text() -> None:
     feed = Feed()
     with feed.subscribe("t") as page:
         feed.tell_text("t", "r", "Post")
         first = await page.next(SOON_S)
         feed.tell_text("t", "r", "Postgres")
         second = await page.next(SOON_S)
-    assert first == (TextWritten(card="r", fresh=True, text="Post"),)
-    assert second == (TextWritten(card="r", fresh=False, text="gres"),)
+    assert first == (TextWritten(card="r", text="Post"),)
+    assert second == (TextWritten(card="r", text="Postgres"),)
 
 
 async def test_a_slow_page_gets_the_newest_text_once_and_no_queue_of_old_ones() -> None:
@@ -33,24 +33,14 @@ async def test_a_slow_page_gets_the_newest_text_once_and_no_queue_of_old_ones() 
         for length in range(1, 1001):
             feed.tell_text("t", "r", "x" * length)
         events = await page.next(SOON_S)
-    assert events == (TextWritten(card="r", fresh=True, text="x" * 1000),)
-
-
-async def test_text_that_begins_anew_replaces_what_was_sent() -> None:
-    feed = Feed()
-    with feed.subscribe("t") as page:
-        feed.tell_text("t", "r", "first try")
-        await page.next(SOON_S)
-        feed.tell_text("t", "r", "second")
-        events = await page.next(SOON_S)
-    assert events == (TextWritten(card="r", fresh=True, text="second"),)
+    assert events == (TextWritten(card="r", text="x" * 1000),)
 
 
 async def test_a_page_that_opens_in_the_middle_of_an_answer_gets_what_is_written_so_far() -> None:
     feed = Feed()
     feed.tell_text("t", "r", "so far")
     with feed.subscribe("t") as page:
-        assert await page.next(SOON_S) == (TextWritten(card="r", fresh=True, text="so far"),)
+        assert await page.next(SOON_S) == (TextWritten(card="r", text="so far"),)
     feed.tell_end("t", "r")
     with feed.subscribe("t") as page:
         assert await page.next(0.01) == ()

@@ -69,7 +69,7 @@ async def test_updates_stream_the_text_and_the_final_one_ends_it() -> None:
     done = replace(writing, state=AnswerState.DONE)
     with feed.subscribe(thread_id(1)) as page:
         await poster.update(WORKSPACE, REF, writing, final=False, locale="en")
-        assert await page.next(2.0) == (TextWritten(card=entry_id(writing), fresh=True, text=writing.text),)
+        assert await page.next(2.0) == (TextWritten(card=entry_id(writing), text=writing.text),)
         await poster.update(WORKSPACE, REF, done, final=True, locale="en")
         assert await page.next(2.0) == (WritingEnded(card=entry_id(writing)), ThreadChanged(), TreeChanged())
 

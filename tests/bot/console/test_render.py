@@ -240,10 +240,12 @@ def test_a_model_that_became_another_one_and_an_id_that_floats_are_listed_as_tha
         assert floats in html
 
 
-def test_an_answer_being_written_is_plain_text_that_the_stream_can_go_on_with(renderer: Renderer) -> None:
+def test_an_answer_being_written_is_markdown_that_the_stream_can_go_on_with(renderer: Renderer) -> None:
     view = ANSWERS["answer_writing"]
-    written = entry(renderer, view).one("div", data_card=entry_id(view))
-    assert written.text == view.text
+    page = entry(renderer, view)
+    assert page.one("div", data_card=entry_id(view)).text.startswith("Postgres fits better here, ")
+    assert page.all("b") == []
+    assert "better" in [one.text for one in page.all("strong")]
     assert entry(renderer, view).one("form").attributes["action"] == f"/t/{thread_id(1)}/stop"
 
 
