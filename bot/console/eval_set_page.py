@@ -7,6 +7,7 @@ from urllib.parse import quote
 from bot.console.eval_page import EvalPages
 from bot.console.eval_set_file import FIELD, STARTED, next_version, shown_files
 from bot.console.parse import Form
+from bot.console.prompt_page import NO_FORM
 from bot.console.visit import Visit
 from core.commands.eval_set import export_eval_set, list_eval_sets, show_eval_set
 from core.domain.eval_set import TEAM_SETS
@@ -28,11 +29,16 @@ class EvalSetPages(EvalPages):
         items = await list_eval_sets(self.services, visit.actor)
         return await self._drawn(visit, "eval_sets", EVAL_SETS, {"items": items})
 
-    async def eval_set(self, visit: Visit, name: str) -> str:
-        """One eval set: what it is for, its versions, its cases."""
+    async def eval_set(
+        self, visit: Visit, name: str, *, form: Form = NO_FORM, event_key: str = "", error: str = ""
+    ) -> str:
+        """One eval set: what it is for, its versions, its cases and what is set aside of them."""
         page = await show_eval_set(self.services, visit.actor, name)
         where = eval_set_path(name)
-        return await self._drawn(visit, "eval_set", where, {"page": page, "item": page.item, "where": where})
+        context = {"page": page, "item": page.item, "where": where, "form": form}
+        return await self._drawn(
+            visit, "eval_set", where, {**context, "event_key": event_key, "error": error}
+        )
 
     async def new_eval_set(
         self,

@@ -26,4 +26,20 @@ def eval_set_acts(forms: EvalSetForms, pages: EvalSetPages) -> dict[str, tuple[A
     def new(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
         return pages.new_eval_set(visit, form=form, event_key=typed.event_key, error=error)
 
-    return {"/new-eval-set": (lambda visit, form, _: forms.bring_in(visit, form), new)}
+    def held(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
+        key = typed.event_key
+        if form["run"]:
+            return pages.eval_run(visit, form["run"], form=form, event_key=key, error=error)
+        return pages.eval_set(visit, named(request, "name"), form=form, event_key=key, error=error)
+
+    return {
+        "/new-eval-set": (lambda visit, form, _: forms.bring_in(visit, form), new),
+        "/eval-sets/{name}/hold": (
+            lambda visit, form, request: forms.set_aside(visit, form, named(request, "name")),
+            held,
+        ),
+        "/eval-sets/{name}/release": (
+            lambda visit, form, request: forms.count_again(visit, form, named(request, "name")),
+            held,
+        ),
+    }

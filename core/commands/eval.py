@@ -13,6 +13,7 @@ from core.commands.eval_standing import (
     access_evals,
     item_of,
     judge,
+    may_hold,
     models_of,
     own_counts,
     question_in,
@@ -304,6 +305,8 @@ async def show_eval(services: Services, actor: Actor, run_id: str) -> EvalPage:
         closed=judged.closed,
         reported=reported,
         can_judge=_may_judge(services, actor, judged),
+        held=judged.held,
+        can_hold=may_hold(services, actor),
     )
 
 

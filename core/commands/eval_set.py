@@ -3,11 +3,12 @@
 import asyncio
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 
-from core.commands.eval_standing import access_evals
+from core.commands.eval_standing import access_evals, may_hold
 from core.commands.prompt_standing import standings
 from core.commands.services import Services
 from core.domain.errors import ConfigurationErrors, Refusal
@@ -19,6 +20,7 @@ from core.domain.eval_set import (
     EvalSetItem,
     EvalSetPage,
     EvalSetVersionView,
+    HeldCase,
     SavedEvalSet,
 )
 from core.domain.ids import WorkspaceId
@@ -30,6 +32,7 @@ from core.prompts.registry import PromptLibrary
 from core.prompts.version import PromptVersion
 from core.store.claim import claim, find_settled, settle
 from core.store.database import Session
+from core.store.eval_quarantine import held_cases
 from core.store.eval_set import (
     StoredEvalSet,
     do_add_eval_set,
@@ -58,9 +61,12 @@ async def show_eval_set(services: Services, actor: Actor, name: str) -> EvalSetP
     """One eval set with its cases, and its versions when it is the workspace's own. Raises Refusal."""
     access_evals(services, actor, Action.READ_PROMPT)
     stored, eval_set = await access_eval_set(services, actor.workspace_id, name)
+    async with services.store.reading() as session:
+        held = await held_cases(session, actor.workspace_id, name)
+    now = services.clock.now()
     return EvalSetPage(
         item=_item(eval_set, stored[0] if stored else None),
-        cases=tuple(_case(case) for case in eval_set.cases),
+        cases=tuple(_case(case, held, now) for case in eval_set.cases),
         versions=tuple(
             EvalSetVersionView(
                 version=one.version,
@@ -72,6 +78,7 @@ async def show_eval_set(services: Services, actor: Actor, name: str) -> EvalSetP
             for one in stored
         ),
         can_edit=bool(stored) and _may_edit(services, actor),
+        can_hold=may_hold(services, actor),
     )
 
 
@@ -113,7 +120,8 @@ def _item(eval_set: EvalSet, stored: StoredEvalSet | None = None) -> EvalSetItem
     )
 
 
-def _case(case: EvalCase) -> EvalCaseView:
+def _case(case: EvalCase, held: Iterable[HeldCase], now: datetime) -> EvalCaseView:
+    of_it = tuple(one for one in held if one.case_id == case.id)
     return EvalCaseView(
         case_id=case.id,
         prompt=case.prompt,
@@ -123,6 +131,8 @@ def _case(case: EvalCase) -> EvalCaseView:
         shown=case.shown,
         checks=tuple(check.name for check in case.checks),
         human=case.human,
+        held=of_it,
+        is_held=any(one.holds(now) for one in of_it),
     )
 
 

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from core.commands.prompt_standing import Standing, standing_of
 from core.commands.services import Services
 from core.domain.errors import Refusal
 from core.domain.eval_gate import GateFacts, Question, Review, gate, questions, review
 from core.domain.eval_run import EvalItem, EvalModel, EvalQuestion, Side, VerdictRequest
-from core.domain.evaluation import Comparison, Conditions, Outcome, compare
+from core.domain.eval_set import HeldCase
+from core.domain.evaluation import Comparison, Conditions, Outcome, Quarantine, compare
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.receipt import PromptRef
@@ -18,6 +20,7 @@ from core.engine.evaluating import case_runs, conditions_of
 from core.llm.floating import is_fixed
 from core.prompts.eval_set import EvalSet
 from core.prompts.pinned import load_pinned
+from core.store.eval_quarantine import held_cases
 from core.store.eval_set import eval_set_now
 from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, newest_eval, verdicts_of
 from core.store.workspace import people
@@ -26,6 +29,15 @@ from core.store.workspace import people
 def access_evals(services: Services, actor: Actor, action: Action) -> None:
     """Return when the actor may do `action` to the workspace's evaluations; raise Refusal otherwise."""
     authorise(actor, action, Subject(visible=True), services.policy(actor.workspace))
+
+
+def may_hold(services: Services, actor: Actor) -> bool:
+    """Whether the actor may set cases aside."""
+    try:
+        access_evals(services, actor, Action.VERIFY_PROMPT)
+    except Refusal:
+        return False
+    return True
 
 
 def own_counts(policy: Policy, *, alone: bool) -> bool:
@@ -59,6 +71,8 @@ class Judged:
     closed: tuple[Phrase, ...]
     alone: bool
     """The workspace has one person."""
+    held: Mapping[str, HeldCase]
+    """Cases that people set aside, by id."""
 
     def waiting(self, actor: Actor) -> list[EvalQuestion]:
         """What a person still has to look at, disputed outputs first."""
@@ -96,12 +110,22 @@ async def judge(
         named = run.workspace_id, services.evals, run.conditions.set_name
         newest = await eval_set_now(session, *named)
         eval_set = await eval_set_now(session, *named, sha256=run.conditions.set_sha256)
+        aside = await held_cases(session, run.workspace_id, run.conditions.set_name)
     cases = eval_set.cases_of(run.prompt) if eval_set else ()
     now, policy = services.clock.now(), services.policy(actor.workspace)
-    comparison = compare(
-        case_runs(cases, results), baseline=run.conditions, candidate=run.conditions, today=now.date()
-    )
     lenient = own_counts(policy, alone=alone)
+    held = _held(aside, now, author_id=None if lenient else run.author_id)
+    comparison = compare(
+        case_runs(cases, results),
+        baseline=run.conditions,
+        candidate=run.conditions,
+        quarantine=[
+            Quarantine(case_id=one.case_id, owner=one.owner_id, until=one.until.date())
+            for one in held.values()
+            if one.counts
+        ],
+        today=now.date(),
+    )
     models = await models_of(services, run.models.values())
     reviewed = review(comparison, verdicts, author=run.author_id or "", solo=lenient)
     facts = GateFacts(
@@ -117,15 +141,25 @@ async def judge(
         compared=(run.baseline.sha256, run.candidate.sha256),
         promoted=promoted or _promotable(standing, run),
     )
-    held = replace(comparison, candidate=_conditions_now(services, newest, run))
+    by_now = replace(comparison, candidate=_conditions_now(services, newest, run))
     return Judged(
         run=run,
         results=results,
         comparison=comparison,
         review=reviewed,
-        closed=gate(held, reviewed, facts),
+        closed=gate(by_now, reviewed, facts),
         alone=alone,
+        held=held,
     )
+
+
+def _held(aside: Iterable[HeldCase], now: datetime, *, author_id: str | None) -> dict[str, HeldCase]:
+    """What holds now, by case. What the author of the change set aside is told, and counts where theirs does."""
+    return {
+        one.case_id: replace(one, counts=author_id is None or one.owner_id != author_id)
+        for one in aside
+        if one.holds(now)
+    }
 
 
 def _promotable(standing: Standing, run: EvalRun) -> tuple[str, str]:

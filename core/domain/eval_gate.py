@@ -72,7 +72,7 @@ def questions(comparison: Comparison) -> tuple[Question, ...]:
     found: list[Question] = []
     for case in comparison.cases:
         pair = case.telling
-        if pair is None or case.outcome is Outcome.ERROR or not case.changed:
+        if pair is None or case.held or case.outcome is Outcome.ERROR or not case.changed:
             continue
         unjudged = not case.candidate.counted
         if case.runs.human or unjudged or case.differs_in_passes:

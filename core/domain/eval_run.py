@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from core.domain.eval_gate import Judgement, Review
+from core.domain.eval_set import HeldCase
 from core.domain.evaluation import Comparison, Outcome, Sample
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
@@ -143,6 +144,10 @@ class EvalPage:
     """Model ids that the provider reported, as far as it reported any."""
     can_judge: bool
     """The reader may judge outputs of this evaluation."""
+    held: Mapping[str, HeldCase] = field(default_factory=dict)
+    """Cases that people set aside, by id."""
+    can_hold: bool = False
+    """The reader may set cases aside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,59 @@ of such a set is never changed: whatever changes it makes the next one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 
 from core.domain.view import Phrase
 
 TEAM_SETS = "team-"
 """Begins the name of an eval set that a workspace made itself."""
 SET_NAME_CHARS = 60
+
+
+QUARANTINE_TIME = timedelta(days=30)
+"""After which a case that was set aside counts again, unless somebody sets it aside anew."""
+
+
+class QuarantineKind(StrEnum):
+    """Why a case is set aside; people read it as `eval_quarantine.<value>` of the catalogue."""
+
+    FLAKY = "flaky"
+    """It passes at times, whatever the prompt says."""
+    WRONG = "wrong"
+    """What it asks for is not what is wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCase:
+    """A case that a person set aside: it is run and shown, and does not gate while this holds."""
+
+    held_id: str
+    eval_set: str
+    case_id: str
+    kind: QuarantineKind
+    reason: str
+    who: str
+    """Who answers for it."""
+    owner_id: str
+    since: datetime
+    until: datetime
+    lifted_at: datetime | None = None
+    lifted_by: str = ""
+    """Empty also where its time ran out."""
+    counts: bool = True
+    """False in the evaluation of a change that whoever set the case aside made: there it gates all the same."""
+
+    def holds(self, now: datetime) -> bool:
+        return self.lifted_at is None and now < self.until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineRequest:
+    eval_set: str
+    case_id: str
+    kind: QuarantineKind
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +96,9 @@ class EvalCaseView:
     """Names of its conditions for a machine, the set's own included."""
     human: tuple[str, ...]
     """Conditions for a person."""
+    held: tuple[HeldCase, ...] = ()
+    """Everything that people set aside of it, newest first; what holds still is the first."""
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +119,8 @@ class EvalSetPage:
     versions: tuple[EvalSetVersionView, ...]
     """Newest first; none of a shipped set."""
     can_edit: bool
+    can_hold: bool = False
+    """The reader may set cases aside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

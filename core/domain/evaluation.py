@@ -223,6 +223,8 @@ class CaseComparison:
     outcome: Outcome
     quarantined: bool
     """Visible and not gating: it was flaky before, or somebody answers for it."""
+    held: bool = False
+    """Somebody answers for it, so people are not asked about its outputs either."""
 
     @property
     def baseline(self) -> Tally:
@@ -334,8 +336,9 @@ def compare(
     for one in runs:
         outcome = _outcome(one, candidate.repeats)
         shaky = outcome is Outcome.FLAKY and Tally.of(one.baseline).is_mixed
-        quarantined = (shaky or one.case_id in held) and not one.hard
-        cases.append(CaseComparison(runs=one, outcome=outcome, quarantined=quarantined))
+        aside = one.case_id in held and not one.hard
+        quarantined = aside or (shaky and not one.hard)
+        cases.append(CaseComparison(runs=one, outcome=outcome, quarantined=quarantined, held=aside))
     return Comparison(baseline=baseline, candidate=candidate, cases=tuple(cases))
 
 

@@ -16,6 +16,7 @@ from core.store.eval_set import do_erase_cases
 from core.store.tables import (
     ArtifactVersionRow,
     AttachmentRow,
+    EvalQuarantineRow,
     FeedbackRow,
     FileRow,
     HumanVerdictRow,
@@ -28,6 +29,8 @@ from core.store.tables import (
     ThreadRow,
 )
 
+ERASED_REASON = "—————"
+"""As long as a reason has to be."""
 ERASED_FILE = "erased"
 """Stands as the problem of a file whose content was erased."""
 
@@ -85,6 +88,12 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         update(HumanVerdictRow)
         .where(HumanVerdictRow.workspace_id == workspace_id, HumanVerdictRow.person_id == person_id)
         .values(comment="")
+        .execution_options(**IN_BULK)
+    )
+    await session.execute(
+        update(EvalQuarantineRow)
+        .where(EvalQuarantineRow.workspace_id == workspace_id, EvalQuarantineRow.owner_id == person_id)
+        .values(reason=ERASED_REASON)
         .execution_options(**IN_BULK)
     )
     await do_blank_carried(session, workspace_id, person_id, texts)

@@ -14,7 +14,14 @@ from core.domain.eval_run import (
     EvalStatus,
     Side,
 )
-from core.domain.eval_set import EvalCaseView, EvalSetItem, EvalSetPage, EvalSetVersionView
+from core.domain.eval_set import (
+    EvalCaseView,
+    EvalSetItem,
+    EvalSetPage,
+    EvalSetVersionView,
+    HeldCase,
+    QuarantineKind,
+)
 from core.domain.evaluation import CaseRuns, CheckResult, CheckStatus, Comparison, Conditions, Sample, compare
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
@@ -107,6 +114,8 @@ def pages() -> Iterator[EvalPage]:
             closed=() if status is EvalStatus.DONE else closed,
             reported={Side.BASELINE: (HOSTILE,)},
             can_judge=status is EvalStatus.DONE,
+            held={"broken": held(counts=False)},
+            can_hold=True,
         )
 
 
@@ -131,17 +140,36 @@ ESTIMATES = tuple(
 )
 
 
+def held(*, lifted: bool = False, counts: bool = True) -> HeldCase:
+    return HeldCase(
+        held_id="h1",
+        eval_set=HOSTILE,
+        case_id="broken",
+        kind=QuarantineKind.WRONG,
+        reason=HOSTILE,
+        who=HOSTILE,
+        owner_id="p1",
+        since=AT,
+        until=AT,
+        lifted_at=AT if lifted else None,
+        lifted_by=HOSTILE if lifted else "",
+        counts=counts,
+    )
+
+
 def eval_set_page(*, shipped: bool = False) -> EvalSetPage:
     """A workspace's own set with every kind of thing that people may have written in it, or a shipped one."""
     kept = EvalCaseView(
         case_id=HOSTILE,
         prompt=HOSTILE,
         kind="typical",
-        hard=True,
+        hard=False,
         from_log=True,
         shown=HOSTILE,
         checks=(HOSTILE,),
         human=(HOSTILE,),
+        held=(held(), held(lifted=True)),
+        is_held=not shipped,
     )
     version = EvalSetVersionView(version=2, sha256="0" * 64, who=HOSTILE, reason=HOSTILE, saved_at=AT)
     item = EvalSetItem(

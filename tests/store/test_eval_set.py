@@ -1,12 +1,15 @@
 """What the database keeps of a workspace's own eval sets, whoever asks."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import DBAPIError
 
+from core.domain.eval_set import HeldCase, QuarantineKind
 from core.prompts.eval_library import EvalLibrary
+from core.store.eval_quarantine import do_hold_case, do_release_case, held_cases
 from core.store.eval_set import (
     do_add_eval_set,
     do_erase_cases,
@@ -98,3 +101,37 @@ async def test_a_forged_erasure_changes_no_other_column(ground: Ground) -> None:
     with pytest.raises(DBAPIError, match=NEVER):
         async with ground.store.writing() as session:
             await session.execute(update(EvalSetVersionRow).values(erased=True, name="team-mine"))
+
+
+async def test_a_case_is_set_aside_once_at_a_time(ground: Ground) -> None:
+    now = ground.clock.now()
+    held = HeldCase(
+        held_id=ground.id(),
+        eval_set="team-secret",
+        case_id="S1",
+        kind=QuarantineKind.FLAKY,
+        reason="passes at times",
+        who="Aki",
+        owner_id=ground.person_id,
+        since=now,
+        until=now + timedelta(days=1),
+    )
+    later = replace(held, held_id=ground.id(), since=held.until, until=held.until + timedelta(days=1))
+    async with ground.store.writing() as session:
+        assert await do_hold_case(session, ground.workspace_id, held)
+        assert not await do_hold_case(session, ground.workspace_id, replace(held, held_id=ground.id()))
+        assert not await do_release_case(
+            session, ground.workspace_id, held.held_id, ground.person_id, held.until
+        )
+        assert await do_hold_case(session, ground.workspace_id, later)
+        assert await do_release_case(
+            session, ground.workspace_id, later.held_id, ground.person_id, later.since
+        )
+    async with ground.store.reading() as session:
+        kept = await held_cases(session, ground.workspace_id, "team-secret")
+    assert [(one.held_id, one.lifted_by) for one in kept] == [(later.held_id, "Aki"), (held.held_id, "")]
+    with pytest.raises(DBAPIError, match="ck_eval_quarantine_reason"):
+        async with ground.store.writing() as session:
+            await do_hold_case(
+                session, ground.workspace_id, replace(held, held_id=ground.id(), reason=" no ")
+            )

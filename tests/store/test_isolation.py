@@ -17,6 +17,7 @@ from core.domain.adoption import AdoptionStatus, ReviewDraft, ReviewTexts
 from core.domain.errors import FailureKind, Refusal
 from core.domain.eval_gate import HumanVerdict, Judgement
 from core.domain.eval_run import EvalStatus
+from core.domain.eval_set import HeldCase, QuarantineKind
 from core.domain.feedback import Thumb
 from core.domain.ids import MessageId, ReceiptId, RunId, WorkspaceId
 from core.domain.pin import Pin, PinKind
@@ -30,6 +31,7 @@ from core.store.artifact import NewVersion, do_save
 from core.store.audit import do_audit, do_notice
 from core.store.claim import claim, settle
 from core.store.database import Store
+from core.store.eval_quarantine import do_hold_case
 from core.store.eval_set import do_add_eval_set
 from core.store.evaluation import do_add_eval, do_add_result, do_give_verdict, do_mark_eval
 from core.store.feedback import do_give_feedback
@@ -360,7 +362,24 @@ async def keep_eval(store: Store, ground: Ground) -> dict[str, Any]:
         await do_mark_eval(session, workspace_id, done.id, EvalStatus.DONE, now=now)
         kept = an_eval_set(ground, sources={"S1": ["secret-message"]})
         assert await do_add_eval_set(session, kept)
+        aside = HeldCase(
+            held_id=ground.id(),
+            eval_set=kept.name,
+            case_id="S1",
+            kind=QuarantineKind.WRONG,
+            reason="secret reason",
+            who="Aki",
+            owner_id=ground.person_id,
+            since=now,
+            until=now + timedelta(days=1),
+        )
+        assert await do_hold_case(session, workspace_id, aside)
     return {
+        "eval_set": kept.name,
+        "held_id": aside.held_id,
+        "held": replace(aside, held_id=ground.id(), since=aside.until),
+        "eval_quarantine.do_release_case.by": ground.person_id,
+        "eval_quarantine.do_release_case.now": now,
         "library": EvalLibrary(dict),
         "eval_set.do_erase_cases.message_ids": ["secret-message"],
         "eval_set.find_eval_set.sha256": kept.sha256,

@@ -12,7 +12,13 @@ from core.store.tables.carried import (
     HandoverRow,
     PinRow,
 )
-from core.store.tables.evaluation import EvalResultRow, EvalRunRow, EvalSetVersionRow, HumanVerdictRow
+from core.store.tables.evaluation import (
+    EvalQuarantineRow,
+    EvalResultRow,
+    EvalRunRow,
+    EvalSetVersionRow,
+    HumanVerdictRow,
+)
 from core.store.tables.prompt import (
     PromptDraftRow,
     PromptEventRow,
@@ -64,6 +70,7 @@ __all__ = [
     "CommandSyncRow",
     "ConversationRow",
     "EntryRow",
+    "EvalQuarantineRow",
     "EvalResultRow",
     "EvalRunRow",
     "EvalSetVersionRow",

@@ -1,9 +1,10 @@
-"""Evaluations of prompts: runs, results, verdicts of people; eval sets that a workspace made itself."""
+"""Evaluations of prompts: runs, results, verdicts of people; eval sets that a workspace made itself; cases
+that people set aside."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.tables.row import Id, Row, workspace_ref
@@ -122,4 +123,35 @@ class EvalSetVersionRow(Row):
         CheckConstraint("length(trim(reason)) >= 5", name="reason"),
         CheckConstraint("version >= 1", name="version"),
         UniqueConstraint("workspace_id", "name", "version"),
+    )
+
+
+class EvalQuarantineRow(Row):
+    """A case that a person set aside, so that it is shown and does not gate; once lifted, its record."""
+
+    __tablename__ = "eval_quarantine"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[str] = workspace_ref()
+    eval_set: Mapped[str] = mapped_column(String(100))
+    case_id: Mapped[str] = mapped_column(String(100))
+    kind: Mapped[str] = mapped_column(String(10))
+    reason: Mapped[str] = mapped_column(Text)
+    owner_id: Mapped[str] = mapped_column(Id, ForeignKey("person.id"))
+    created_at: Mapped[datetime]
+    until: Mapped[datetime]
+    lifted_at: Mapped[datetime | None]
+    lifted_by: Mapped[str | None] = mapped_column(Id, ForeignKey("person.id"))
+    """NULL where its time ran out and the case was set aside again."""
+    __table_args__ = (
+        CheckConstraint("kind IN ('flaky', 'wrong')", name="kind"),
+        CheckConstraint("length(trim(reason)) >= 5", name="reason"),
+        Index(
+            "uq_eval_quarantine_open",
+            "workspace_id",
+            "eval_set",
+            "case_id",
+            unique=True,
+            sqlite_where=text("lifted_at IS NULL"),
+            postgresql_where=text("lifted_at IS NULL"),
+        ),
     )

@@ -105,7 +105,7 @@ def eval_set_pages(drawn: Callable[..., tuple[str, str]]) -> Iterator[tuple[str,
     own, shipped = eval_set_page(), eval_set_page(shipped=True)
     yield drawn("eval_sets", items=(own.item, shipped.item))
     for one in (own, shipped):
-        yield drawn("eval_set", page=one, item=one.item)
+        yield drawn("eval_set", page=one, item=one.item, form=REFUSED)
     files = {"set.yaml": HOSTILE, f"cases/{HOSTILE}": HOSTILE}
     context = {"field": "file.", "prefix": "team-", "reason": HOSTILE, "reason_chars": 500}
     yield drawn("eval_set_new", files=files, **context)

@@ -110,3 +110,27 @@ async def test_nothing_that_a_set_holds_becomes_markup(ground: Ground) -> None:
         assert len(one.all("script")) == 1
         assert not [a for e in one.elements for a in e.attributes if a.startswith("on")]
         assert "alert(1)" in one.text
+
+
+async def test_a_case_is_set_aside_with_a_reason_and_counted_again(ground: Ground) -> None:
+    visitor = ground.visitor
+    await form(visitor, HEAD, CASE.format(id="A1", text="How long?"))
+    page = await visitor.get(WHERE)
+    status, _, page = await visitor.post(f"{WHERE}/hold", {**page.fields(), "reason": "no"})
+    assert status == 422
+    assert "why the case is not to count" in error(page)
+    assert page.fields()["reason"] == "no"
+    fields = {**page.fields(), "kind": "wrong", "reason": "nobody asks this any more"}
+    status, path, page = await visitor.post(f"{WHERE}/hold", fields)
+    assert (status, path) == (200, WHERE)
+    assert "A1 is set aside" in page.one("div", id="flash").text
+    assert "nobody asks this any more" in page.one("p", class_="aside").text
+    assert "Asks for what is not wanted" in page.one("p", class_="aside").text
+    _, _, page = await visitor.post(f"{WHERE}/release", page.fields())
+    assert "A1 counts again" in page.one("div", id="flash").text
+    assert "counted again by" in page.one("p", class_="aside").text
+    for forged in ({"kind": "odd"}, {"case": HOSTILE}, {"event_key": "x"}):
+        sent = {**page.fields(), "kind": "wrong", "reason": "nobody asks this any more", **forged}
+        status, _, refused = await visitor.post(f"{WHERE}/hold", sent)
+        assert status in (404, 422), forged
+        assert refused.all("p", class_="error")

@@ -96,6 +96,22 @@ async def verified(visitor: Visitor, path: str) -> None:
     await back_to_first(visitor)
 
 
+async def held_and_released(visitor: Visitor, path: str) -> None:
+    """Set the case that waits for a person aside in the evaluation, and have it counted again."""
+    sent = {"case": "L01", "run": path.removeprefix("/evals/"), "kind": "wrong", "reason": "there is no date"}
+    hold, release = (f"/eval-sets/codraft-v1/{name}" for name in ("hold", "release"))
+    status, _, page = await visitor.post(hold, {**sent, "event_key": await visitor.key(), "reason": ""})
+    assert status == 422
+    assert "why the case is not to count" in error(page)
+    _, back, page = await visitor.post(hold, {**sent, "event_key": await visitor.key()})
+    assert back == path
+    assert "there is no date" in page.text
+    assert "It can be made live by this evaluation" in page.text
+    _, back, page = await visitor.post(release, {**sent, "event_key": await visitor.key()})
+    assert back == path
+    assert "1 cases wait for a person: L01" in page.text
+
+
 async def rolled_back(visitor: Visitor, why: str) -> str:
     """Go back to the version before, which wants a reason; the version that was gone back to."""
     form = await visitor.get(links(await visitor.get(DRAFT), f"{DRAFT}/rollback")[0])
@@ -133,6 +149,9 @@ async def test_a_person_with_only_the_console_takes_a_change_to_everybody_and_ba
         status, page = await promote(visitor)
         assert status == 422
         assert "1 cases wait for a person: L01" in error(page)
+
+        # could have the case set aside, which is on record, and does not
+        await held_and_released(visitor, path)
 
         # has it verified by another person
         await verified(visitor, path)
