@@ -216,7 +216,9 @@ async def _check_prompts(
                 parts=", ".join(one.parts),
             )
         )
-    if checked.drift:
+    for name, models in checked.floating.items():
+        print(text(locale, "cli.prompt_floating", name=name, models=", ".join(models)))
+    if checked.drift or checked.floating:
         return Exit.WRONG
     print(text(locale, "cli.prompts_in_order", count=checked.count))
     return Exit.DONE

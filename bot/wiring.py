@@ -39,6 +39,7 @@ from core.commands.console import PLATFORM, LocalChannels, set_up
 from core.commands.export import export_for_operator
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
+from core.commands.prompt_gate import floating_targets
 from core.commands.services import Services
 from core.commands.upkeep import (
     apply_retention,
@@ -448,11 +449,17 @@ async def import_prompts(
 async def check_prompts(settings: Settings, folder: Path | None, workspace: str) -> prompt_files.Checked:
     """Hold a folder against its lock and, where one is named, a workspace. Raises ConfigurationErrors and Refusal."""
     given = (await asyncio.to_thread(check_folder, folder or LIBRARY_FOLDER)).versions
-    if not workspace:
-        return prompt_files.Checked(count=len(given), drift=())
-    async with _store(settings) as store:
-        found = await prompt_files.drift(store, await _prompts(store), workspace, given)
-    return prompt_files.Checked(count=len(given), drift=found)
+    models = catalogue_of(settings)
+
+    def floating() -> dict[str, tuple[str, ...]]:
+        found = {name: floating_targets(models, version) for name, version in given.items()}
+        return {name: targets for name, targets in found.items() if targets}
+
+    drift: tuple[prompt_files.Drift, ...] = ()
+    if workspace:
+        async with _store(settings) as store:
+            drift = await prompt_files.drift(store, await _prompts(store), workspace, given)
+    return prompt_files.Checked(count=len(given), drift=drift, floating=await asyncio.to_thread(floating))
 
 
 async def snapshot_prompts(settings: Settings, workspace: str, folder: Path) -> Path:

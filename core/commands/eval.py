@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.ai_input.estimate import OUTPUT_GUESS_TOKENS
 from core.ai_input.eval_case import render_case
+from core.commands.eval_model import same_words, usual_model
 from core.commands.eval_standing import (
     Judged,
     access_evals,
@@ -94,10 +95,7 @@ async def plan_eval(
     candidate = standing.version(request.candidate_id)
     baseline = _baseline(standing, request)
     eval_set = await _eval_set(services, workspace_id, candidate, baseline)
-    model = choose_model(services, policy, request.model or None)
-    other = choose_model(services, policy, request.candidate_model or model)
-    if model != other and baseline.sha256 != candidate.sha256:
-        raise Refusal("eval_two_changes")
+    aliases = await asyncio.to_thread(_aliases, services, policy, request, baseline, candidate)
     names = [name for name in services.prompts.shipped.versions if name != request.prompt]
     async with services.store.writing() as session:
         await services.prompts.ensure_stored(session)
@@ -107,9 +105,26 @@ async def plan_eval(
         baseline=baseline,
         candidate=candidate,
         eval_set=eval_set,
-        aliases={Side.BASELINE: model, Side.CANDIDATE: other},
+        aliases=aliases,
         refs=refs,
     )
+
+
+def _aliases(
+    services: Services, policy: Policy, request: EvalRequest, baseline: StoredPrompt, candidate: StoredPrompt
+) -> Mapping[Side, str]:
+    """The model of each side: named, or the one that its version is written for. Where words and models would both
+    differ the candidate's model answers both. Raises Refusal where that was asked for. Not on the event loop."""
+    old, new = baseline.parsed(), candidate.parsed()
+    same = same_words(old, new)
+    model = choose_model(
+        services, policy, request.model or usual_model(services, policy, old if same else new)
+    )
+    follows = model if request.model or not same else usual_model(services, policy, new)
+    other = choose_model(services, policy, request.candidate_model or follows)
+    if model != other and not same:
+        raise Refusal("eval_two_changes")
+    return {Side.BASELINE: model, Side.CANDIDATE: other}
 
 
 def _baseline(standing: Standing, request: EvalRequest) -> StoredPrompt:
@@ -123,8 +138,9 @@ def _baseline(standing: Standing, request: EvalRequest) -> StoredPrompt:
 async def _eval_set(
     services: Services, workspace_id: WorkspaceId, candidate: StoredPrompt, baseline: StoredPrompt
 ) -> EvalSet:
-    """The set that a version names. Raises Refusal without one, and without a case of the prompt."""
-    name = (await asyncio.to_thread(candidate.parsed)).eval_set
+    """The set that a version names, or else its baseline. Raises Refusal without one, or a case of the prompt."""
+    named = (await asyncio.to_thread(candidate.parsed)).eval_set
+    name = named or (await asyncio.to_thread(baseline.parsed)).eval_set
     if not name:
         raise Refusal("eval_no_set", name=candidate.name)
     async with services.store.reading() as session:
@@ -220,7 +236,6 @@ async def begin_eval(
             models=", ".join(one.alias for one in estimate.models if one.trains_on_data != "no"),
         )
     now = services.clock.now()
-    compares_models = len(set(plan.aliases.values())) > 1
     run = EvalRun(
         id=services.clock.new_id(),
         workspace_id=workspace_id,
@@ -231,7 +246,7 @@ async def begin_eval(
         models=plan.aliases,
         conditions=conditions_of(plan.eval_set, services.models, plan.aliases, plan.request.repeats),
         cases=len(plan.eval_set.cases_of(plan.request.prompt)),
-        author_id=by if compares_models else plan.candidate.author_id,
+        author_id=by if plan.baseline.sha256 == plan.candidate.sha256 else plan.candidate.author_id,
         started_by=by,
         started_at=now,
     )

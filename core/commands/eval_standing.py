@@ -1,10 +1,11 @@
 """How an evaluation stands: its comparison, what waits for people, and what keeps the gate shut."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from core.commands.eval_model import answering_here, target_ids
 from core.commands.prompt_standing import Standing, standing_of
 from core.commands.services import Services
 from core.domain.errors import Refusal
@@ -12,9 +13,9 @@ from core.domain.eval_gate import GateFacts, Question, Review, gate, questions, 
 from core.domain.eval_run import EvalItem, EvalModel, EvalQuestion, Side, VerdictRequest
 from core.domain.eval_set import HeldCase
 from core.domain.evaluation import Comparison, Conditions, Outcome, Quarantine, compare
-from core.domain.ids import WorkspaceId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.receipt import PromptRef
+from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.engine.evaluating import case_runs, conditions_of
 from core.llm.floating import is_fixed
@@ -22,7 +23,8 @@ from core.prompts.eval_set import EvalSet
 from core.prompts.pinned import load_pinned
 from core.store.eval_quarantine import held_cases
 from core.store.eval_set import eval_set_now
-from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, newest_eval, verdicts_of
+from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, evals_for, verdicts_of
+from core.store.reported import reported_models
 from core.store.workspace import people
 
 
@@ -107,6 +109,7 @@ async def judge(
         verdicts = await verdicts_of(session, run.workspace_id, run.prompt)
         alone = len(await people(session, run.workspace_id)) == 1
         standing = await standing_of(session, services.prompts, run.workspace_id, run.prompt)
+        reported = await reported_models(session)
         named = run.workspace_id, services.evals, run.conditions.set_name
         newest = await eval_set_now(session, *named)
         eval_set = await eval_set_now(session, *named, sha256=run.conditions.set_sha256)
@@ -133,6 +136,8 @@ async def judge(
         prompt_cases=len(cases),
         expected_cases=run.cases,
         model_pinned=len(models) == len(run.models) and all(model.pinned for model in models),
+        other_model=await asyncio.to_thread(_other_model, services, policy, standing, run),
+        moved=_moved(run, results, reported),
         author=run.author_id or "",
         promoter=actor.person_id,
         solo=lenient,
@@ -162,6 +167,29 @@ def _held(aside: Iterable[HeldCase], now: datetime, *, author_id: str | None) ->
     }
 
 
+def _other_model(services: Services, policy: Policy, standing: Standing, run: EvalRun) -> str:
+    """Alias of the model that answered the candidate where the candidate is not written for it; empty otherwise."""
+    known = (*standing.versions, *([standing.shipped] if standing.shipped else []))
+    version = next((one for one in known if one.sha256 == run.candidate.sha256), None)
+    targets = target_ids(services.models, version.parsed() if version else None)
+    wanted = [model.id for model in answering_here(services, policy, targets)]
+    return "" if run.model_id(Side.CANDIDATE) in wanted else run.models[Side.CANDIDATE]
+
+
+def _moved(
+    run: EvalRun, results: Mapping[Place, EvalResult], reported: Mapping[tuple[str, str], ReportedModel]
+) -> tuple[str, ...]:
+    """Aliases of models that were another one in the course of the evaluation, or are another one by now."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for result in results.values():
+        if result.reported_model_id:
+            said.setdefault((result.model, result.model_id), set()).add(result.reported_model_id)
+    for key, ids in said.items():
+        if key in reported:
+            ids.add(reported[key].reported_id)
+    return tuple(alias for (alias, _), ids in said.items() if len(ids) > 1)
+
+
 def _promotable(standing: Standing, run: EvalRun) -> tuple[str, str]:
     """What a promotion of the candidate would replace now; a switch of model keeps the text, and after the promotion
     the question is settled."""
@@ -179,12 +207,29 @@ def _conditions_now(services: Services, eval_set: EvalSet | None, run: EvalRun) 
 
 
 async def judged_for(
-    services: Services, actor: Actor, workspace_id: WorkspaceId, before: PromptRef, after: PromptRef
+    services: Services,
+    actor: Actor,
+    before: PromptRef,
+    after: PromptRef,
+    *,
+    eval_set: str,
+    model_id: str,
+    under: Sequence[str],
 ) -> Judged | None:
-    """The newest finished evaluation of exactly these texts, judged for a promotion; None without one."""
+    """The newest finished evaluation that speaks of making `after` live, judged for that; None without one.
+
+    `model_id` answered the candidate; empty takes any model. `under` names the models that the candidate's is to be
+    compared with where models are switched; where it is empty, both sides had one model.
+    """
     async with services.store.reading() as session:
-        run = await newest_eval(session, workspace_id, before, after)
-    return await judge(services, actor, run, promoted=(before.sha256, after.sha256)) if run else None
+        runs = await evals_for(session, actor.workspace_id, before, after)
+    for run in runs:
+        was, now = run.model_id(Side.BASELINE), run.model_id(Side.CANDIDATE)
+        fits = was in under if under else was == now and run.baseline.sha256 == before.sha256
+        if run.conditions.set_name == eval_set and fits and model_id in ("", now):
+            promoted = (run.baseline.sha256, after.sha256)
+            return await judge(services, actor, run, promoted=promoted)
+    return None
 
 
 def question_in(judged: Judged, request: VerdictRequest) -> Question:

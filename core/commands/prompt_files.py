@@ -59,6 +59,8 @@ class Checked:
     count: int
     """Prompts in the folder."""
     drift: tuple[Drift, ...]
+    floating: Mapping[str, tuple[str, ...]]
+    """By prompt of the folder, the models that it is written for and that keep it from going live."""
 
 
 async def export_prompts(store: Store, prompts: Prompts, clock: Clock, workspace: str) -> dict[str, str]:

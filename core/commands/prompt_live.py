@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from core.commands.eval import start_eval
-from core.commands.eval_standing import judged_for
+from core.commands.prompt_gate import check_fixed, pass_gate
 from core.commands.prompt_standing import (
     Standing,
     access_prompts,
@@ -31,7 +31,6 @@ from core.domain.prompt import (
 )
 from core.i18n import phrase
 from core.prompts.contract import contract_problems
-from core.prompts.pinned import load_pinned, pinned
 from core.store.claim import claim, find_settled, settle
 from core.store.database import Session
 from core.store.prompt import PromptEvent, StoredPrompt, do_add_event, prompt_events
@@ -41,7 +40,6 @@ from core.store.workspace import people
 
 log = logging.getLogger(__name__)
 
-ANY_MODEL = "any"
 MOVES = (PromptEventKind.PROMOTE, PromptEventKind.ROLLBACK, PromptEventKind.ARCHIVE)
 
 
@@ -102,7 +100,7 @@ async def promote(
     rollbacks = [event for event in history if event.kind is PromptEventKind.ROLLBACK]
     withdrawn = await asyncio.to_thread(brings_back, standing, rollbacks, version.parsed())
     check_reminded(withdrawn, acknowledged=request.acknowledged)
-    passed = await _gate(services, actor, before, version, override=request.override)
+    passed = await pass_gate(services, actor, before, version, override=request.override)
     async with services.store.writing() as session:
         settled = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if settled is None:
@@ -162,14 +160,7 @@ def _moved(name: str, settled: object) -> PromptMoved:
 def _check_usable(services: Services, actor: Actor, standing: Standing, version: StoredPrompt) -> None:
     """Raises Refusal for a version that the product cannot work with, or that was written for a model that floats."""
     _check_fits(actor, standing, version)
-    listed, known = load_pinned(), services.models.models
-    floating = [
-        model
-        for model in version.parsed().parts.target_models
-        if model != ANY_MODEL and not pinned(known[model].id if model in known else model, listed)
-    ]
-    if floating:
-        raise Refusal("prompt_model_floating", models=", ".join(floating))
+    check_fixed(services.models, version)
 
 
 def _check_fits(actor: Actor, standing: Standing, version: StoredPrompt) -> None:
@@ -178,36 +169,6 @@ def _check_fits(actor: Actor, standing: Standing, version: StoredPrompt) -> None
     if problems:
         sentences = "\n".join(phrase(actor.locale, problem) for problem in problems)
         raise Refusal("prompt_contract", version=version.version, problems=sentences)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """How a version got through the gate."""
-
-    run_id: str | None = None
-    """The evaluation that let it through, or that was overridden; None where there is none."""
-    records: tuple[PromptEventKind, ...] = ()
-    """What is put on record of it."""
-
-
-async def _gate(
-    services: Services, actor: Actor, before: StoredPrompt | None, after: StoredPrompt, *, override: bool
-) -> Passed:
-    """A prompt with an eval set needs an evaluation of exactly these texts that leaves the gate open, or an override
-    (spec §10). Raises Refusal, with every reason."""
-    eval_set = (await asyncio.to_thread(after.parsed)).eval_set
-    if not eval_set:
-        return Passed()
-    judged = await judged_for(services, actor, actor.workspace_id, before.ref, after.ref) if before else None
-    if judged is not None and not judged.closed:
-        return Passed(run_id=judged.run.id)
-    if override:
-        run_id = judged.run.id if judged else None
-        return Passed(run_id=run_id, records=(PromptEventKind.EVAL_OVERRIDE,))
-    if judged is None:
-        raise Refusal("prompt_needs_eval", version=after.version, eval_set=eval_set)
-    reasons = "\n".join(phrase(actor.locale, reason) for reason in judged.closed)
-    raise Refusal("prompt_gate_shut", version=after.version, reasons=reasons)
 
 
 async def _do_move(

@@ -1,7 +1,7 @@
 """What people are asked about an evaluation, and whether its candidate may be promoted (spec §10)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -12,6 +12,8 @@ LEAST_CASES = 20
 """A smaller set is too small to gate by (spec §10)."""
 MOST_AGE = timedelta(days=7)
 """An older evaluation says too little about the model as it answers by then."""
+MOST_MORE = 0.5
+"""By how much the candidate may be slower and dearer than the baseline: one half more."""
 NAMED_CASES = 5
 
 # --- people ---------------------------------------------------------------------------------------------------------
@@ -124,14 +126,6 @@ def _settled(judgements: Sequence[Judgement]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateLimits:
-    """By how much the candidate may be slower and dearer than the baseline: 0.5 is one half more."""
-
-    latency: float = 0.5
-    cost: float = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GateFacts:
     """What the gate has to know besides the comparison."""
 
@@ -141,6 +135,10 @@ class GateFacts:
     expected_cases: int
     """Cases that the evaluation was to run."""
     model_pinned: bool
+    other_model: str
+    """Model that answered the candidate where the candidate is not written for it; empty where it is."""
+    moved: tuple[str, ...]
+    """Models behind whose id another one stood in the course of the evaluation, or stands by now."""
     author: str
     promoter: str
     solo: bool
@@ -152,7 +150,6 @@ class GateFacts:
     """Content hashes of baseline and candidate that were run."""
     promoted: tuple[str, str]
     """Content hashes of what is live and of what is to be promoted."""
-    limits: GateLimits = field(default_factory=GateLimits)
 
 
 def gate(comparison: Comparison, reviewed: Review, facts: GateFacts) -> tuple[Phrase, ...]:
@@ -163,7 +160,7 @@ def gate(comparison: Comparison, reviewed: Review, facts: GateFacts) -> tuple[Ph
             *_by_conditions(comparison, facts),
             *_by_cases(comparison),
             *_by_people(reviewed, facts),
-            *_by_ratio(comparison, facts.limits),
+            *_by_ratio(comparison),
         )
         if reason is not None
     )
@@ -189,6 +186,12 @@ def _by_conditions(comparison: Comparison, facts: GateFacts) -> Reasons:
         else None,
         None if facts.prompt_cases else Phrase(key="eval_gate.no_case_of_prompt"),
         None if facts.model_pinned else Phrase(key="eval_gate.floating_model"),
+        Phrase(key="eval_gate.other_model", fields={"model": facts.other_model})
+        if facts.other_model
+        else None,
+        Phrase(key="eval_gate.model_moved", fields={"models": ", ".join(facts.moved)})
+        if facts.moved
+        else None,
     ]
 
 
@@ -233,14 +236,14 @@ def _by_people(reviewed: Review, facts: GateFacts) -> Reasons:
     ]
 
 
-def _by_ratio(comparison: Comparison, limits: GateLimits) -> Reasons:
+def _by_ratio(comparison: Comparison) -> Reasons:
     measured = (
-        ("eval_gate.latency", comparison.median_latency_ms(), limits.latency),
-        ("eval_gate.cost", comparison.mean_cost_usd(), limits.cost),
+        ("eval_gate.latency", comparison.median_latency_ms()),
+        ("eval_gate.cost", comparison.mean_cost_usd()),
     )
     found: Reasons = []
-    for key, (baseline, candidate), limit in measured:
-        if baseline and candidate is not None and candidate > baseline * (1 + limit):
+    for key, (baseline, candidate) in measured:
+        if baseline and candidate is not None and candidate > baseline * (1 + MOST_MORE):
             more = round((candidate / baseline - 1) * 100)
-            found.append(Phrase(key=key, fields={"more": more, "limit": round(limit * 100)}))
+            found.append(Phrase(key=key, fields={"more": more, "limit": round(MOST_MORE * 100)}))
     return found

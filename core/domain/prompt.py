@@ -19,7 +19,15 @@ TEAM_PREFIX = "team."
 MIN_REASON_CHARS = 5
 MAX_REASON_CHARS = 500
 
-GATE_REFUSALS = frozenset({"prompt_needs_eval", "prompt_gate_shut"})
+GATE_REFUSALS = frozenset(
+    {
+        "prompt_needs_eval",
+        "prompt_needs_eval_with",
+        "prompt_switch_without_set",
+        "prompt_two_changes",
+        "prompt_gate_shut",
+    }
+)
 """Why the eval set keeps a version from going live; a promotion past it may be asked for, with a reason."""
 
 SHIPPED = ""

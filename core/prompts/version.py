@@ -9,6 +9,9 @@ from enum import StrEnum
 
 from core.domain.receipt import PromptRef
 
+ANY_MODEL = "any"
+"""In place of a model's name: the prompt is written for no model in particular."""
+
 
 class Trust(StrEnum):
     """Whether a placeholder is filled with our own words or with data from outside."""

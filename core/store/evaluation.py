@@ -47,6 +47,10 @@ class EvalRun:
     who: str = ""
     """Name of whoever started it, as it is now; read, never written."""
 
+    def model_id(self, side: Side) -> str:
+        """Id that the model of a side had when it began."""
+        return self.conditions.models[0 if side is Side.BASELINE else -1]
+
     @property
     def expected(self) -> int:
         """Calls without those that confirm."""
@@ -163,24 +167,22 @@ async def evals_of(
     return [_run(row, who) for row, who in await session.execute(wanted)]
 
 
-async def newest_eval(
+async def evals_for(
     session: AsyncSession, workspace_id: WorkspaceId, before: PromptRef, after: PromptRef
-) -> EvalRun | None:
-    """The newest evaluation that compared exactly these texts under one model and came to its end."""
+) -> list[EvalRun]:
+    """Evaluations that came to their end and tried exactly one text, newest first: against what it would replace, or
+    under another model against itself."""
     found = await session.execute(
         _runs(workspace_id)
         .where(
             EvalRunRow.prompt == after.name,
-            EvalRunRow.baseline_sha256 == before.sha256,
+            EvalRunRow.baseline_sha256.in_((before.sha256, after.sha256)),
             EvalRunRow.candidate_sha256 == after.sha256,
-            EvalRunRow.baseline_model == EvalRunRow.candidate_model,
             EvalRunRow.status == EvalStatus.DONE.value,
         )
         .order_by(EvalRunRow.id.desc())
-        .limit(1)
     )
-    row = found.one_or_none()
-    return _run(*row) if row else None
+    return [_run(row, who) for row, who in found]
 
 
 async def open_evals(session: AsyncSession, before: datetime, limit: int) -> list[tuple[str, WorkspaceId]]:

@@ -101,7 +101,8 @@ class FakeWork:
     async def check_prompts(self, settings: Settings, folder: Path | None, workspace: str) -> Checked:
         self.done.append(f"check {folder} {workspace}")
         drift = Drift(name="chat.answer", folder="1.1.0", live="", parts=("system.md", "task.md"))
-        return Checked(count=2, drift=(drift,) if workspace else ())
+        floating = {"chat.answer": ("openai/gpt-latest",)} if folder == Path("loose") else {}
+        return Checked(count=2, drift=(drift,) if workspace else (), floating=floating)
 
     async def snapshot_prompts(self, settings: Settings, workspace: str, folder: Path) -> Path:
         return folder / f"prompts-{workspace}"
@@ -384,6 +385,16 @@ def test_a_check_of_prompts_ends_with_1_where_folder_and_workspace_differ(
     said = capsys.readouterr().out
     assert said == "chat.answer: the folder has version 1.1.0, live is —; different: system.md, task.md.\n"
     assert fake.done == ["check None ", "check f T1"]
+
+
+def test_a_check_of_prompts_names_those_whose_models_keep_them_from_going_live(
+    fake: FakeWork, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fake, tmp_path, "prompts", "check", "--folder", "loose") == 1
+    assert capsys.readouterr().out == (
+        "chat.answer: it cannot go live, because it is written for models that are no fixed versions: "
+        "openai/gpt-latest. Name ids with a date, or models on the reviewed list.\n"
+    )
 
 
 def test_an_evaluation_says_where_cases_go_and_ends_with_1_while_the_gate_is_shut(

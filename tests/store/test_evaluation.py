@@ -23,9 +23,9 @@ from core.store.evaluation import (
     do_hold,
     do_mark_eval,
     eval_results,
+    evals_for,
     evals_of,
     find_eval,
-    newest_eval,
     open_evals,
     progress_of,
     verdicts_of,
@@ -91,10 +91,9 @@ async def test_only_an_evaluation_that_was_carried_out_counts_for_its_texts(grou
             now = ground.clock.now()
             assert await do_mark_eval(session, ground.workspace_id, run_id, status, now=now)
     async with ground.store.reading() as session:
-        newest = await newest_eval(session, ground.workspace_id, run.baseline, run.candidate)
-        assert newest is not None
-        assert newest.id == done
-        assert await newest_eval(session, ground.workspace_id, run.candidate, run.baseline) is None
+        found = await evals_for(session, ground.workspace_id, run.baseline, run.candidate)
+        assert [one.id for one in found] == [of_models, done]
+        assert await evals_for(session, ground.workspace_id, run.candidate, run.baseline) == []
         assert await open_evals(session, ground.clock.now(), 10) == []
 
 

@@ -391,7 +391,7 @@ async def keep_eval(store: Store, ground: Ground) -> dict[str, Any]:
         "eval_ids": [run.id],
         "prompt": run.prompt,
         "verdict": replace(verdict, comment="forged"),
-        "evaluation.newest_eval.before": run.baseline,
+        "evaluation.evals_for.before": run.baseline,
         "evaluation.do_mark_eval.status": EvalStatus.FAILED,
         "evaluation.do_hold.policy": Policy(),
         "evaluation.do_hold.now": now,
