@@ -78,6 +78,25 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(text="", reason="", author_name=ERASED_NAME)
         .execution_options(**IN_BULK)
     )
+    await _do_blank_comments(session, workspace_id, person_id)
+    await do_blank_carried(session, workspace_id, person_id, texts)
+    await do_erase_cases(session, workspace_id, list(await session.scalars(written)))
+    await session.execute(
+        delete(PromptDraftRow).where(
+            PromptDraftRow.workspace_id == workspace_id, PromptDraftRow.author_id == person_id
+        )
+    )
+    await session.execute(
+        update(PersonRow)
+        .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
+        .values(name=ERASED_NAME)
+        .execution_options(**IN_BULK)
+    )
+    return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
+
+
+async def _do_blank_comments(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> None:
+    """What a person said of answers, of outputs of evaluations, and of cases that they set aside."""
     await session.execute(
         update(FeedbackRow)
         .where(FeedbackRow.workspace_id == workspace_id, FeedbackRow.person_id == person_id)
@@ -96,20 +115,6 @@ async def do_erase_person(session: AsyncSession, workspace_id: WorkspaceId, pers
         .values(reason=ERASED_REASON)
         .execution_options(**IN_BULK)
     )
-    await do_blank_carried(session, workspace_id, person_id, texts)
-    await do_erase_cases(session, workspace_id, list(await session.scalars(written)))
-    await session.execute(
-        delete(PromptDraftRow).where(
-            PromptDraftRow.workspace_id == workspace_id, PromptDraftRow.author_id == person_id
-        )
-    )
-    await session.execute(
-        update(PersonRow)
-        .where(PersonRow.workspace_id == workspace_id, PersonRow.id == person_id)
-        .values(name=ERASED_NAME)
-        .execution_options(**IN_BULK)
-    )
-    return Erased(messages=_count(messages), receipts=receipts, attachments=attachments)
 
 
 async def _texts(session: AsyncSession, workspace_id: WorkspaceId, person_id: PersonId) -> list[str]:
