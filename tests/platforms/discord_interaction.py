@@ -131,7 +131,7 @@ class DiscordInteractions(DiscordState):
             "shown": None,
         }
         await self.fire("INTERACTION_CREATE", event)
-        await self.until(lambda: state["callback"] is not None, within_s=3.0)
+        await self.until(lambda: state["callback"] is not None)
         if state["callback"]["type"] in (5, 6):
             await self.until(lambda: state["shown"] is not None)
         return state

@@ -331,7 +331,7 @@ class SlackApi(SlackState):
         user, made = self._triggers.pop(args.get("trigger_id", ""), ("", 0.0))
         if not user:
             raise Refused("exchanged_trigger_id")
-        if time.monotonic() - made > 3:
+        if time.monotonic() - made > self.ack_s:
             raise Refused("expired_trigger_id")
         self._check_view(args["view"])
         view_id = f"V{uuid4().hex[:8]}"

@@ -18,9 +18,9 @@ from aiohttp import WSMsgType, web
 
 from tests.platforms.slack_api import SlackApi
 from tests.platforms.slack_state import (
-    ACK_S,
     APP,
     BOT_USER,
+    PATIENCE_S,
     SIGNING_SECRET,
     TEAM,
     Delivery,
@@ -324,9 +324,9 @@ class SlackServer(SlackApi):
             "trigger_id": self.trigger(user),
         }
 
-    def trigger(self, user: str, *, age_s: float = 0.0) -> str:
+    def trigger(self, user: str) -> str:
         made = uuid4().hex
-        self._triggers[made] = (user, time.monotonic() - age_s)
+        self._triggers[made] = (user, time.monotonic())
         return made
 
     def answer_address(self) -> str:
@@ -347,7 +347,7 @@ class SlackServer(SlackApi):
 
     async def _try(self, kind: str, payload: Json, delivery: Delivery) -> bool:
         envelope_id, fault = uuid4().hex, self._planned("socket")
-        async with asyncio.timeout(ACK_S * 3):
+        async with asyncio.timeout(PATIENCE_S):
             await self.listening.wait()
         self._round += 1
         socket = self.connected[self._round % len(self.connected)]
@@ -369,7 +369,7 @@ class SlackServer(SlackApi):
                 await asyncio.sleep(0.05)
                 await self._drop(socket)
                 return False
-            async with asyncio.timeout(ACK_S):
+            async with asyncio.timeout(self.ack_s):
                 delivery.response = await waiting
         except (TimeoutError, ConnectionError):
             return False

@@ -15,6 +15,8 @@ TEAM, APP, BOT_USER, BOT_ID = "T1", "A1", "UBOT", "B1"
 BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1", "xapp-1", "signing-secret"
 EXTERNAL_TEAM = "T9"
 ACK_S = 3.0
+PATIENCE_S = 15.0
+"""Instead of `ACK_S` where a machine that stands still for a moment would fail a test about something else."""
 Json = dict[str, Any]
 
 
@@ -97,6 +99,8 @@ class SlackState:
         self.faults: list[Fault] = []
         self.deliveries: list[Delivery] = []
         self.retry_delays: tuple[float, ...] = (0.2, 0.5, 1.0)
+        self.ack_s = PATIENCE_S
+        """Seconds an acknowledgement or the opening of a form may take. Tests of that rule set `ACK_S`."""
         self.streaming = True
         self.sessions: list[Json] | None = None
         """States of agents' sessions, in order; None for a Slack that has none."""

@@ -10,7 +10,7 @@ from core.domain.errors import FailureKind, StoreUnavailable
 from core.store.database import Store
 from tests.bot.slack.world import MENTION, SlackWorld, is_card, is_final, open_slack_world, texts_of
 from tests.platforms.slack_server import SlackServer
-from tests.platforms.slack_state import BOT_TOKEN
+from tests.platforms.slack_state import ACK_S, BOT_TOKEN
 from tests.product import ScriptedModel, eventually
 
 pytestmark = pytest.mark.soak
@@ -224,6 +224,7 @@ def take_the_store_away(monkeypatch: pytest.MonkeyPatch, *, refusals: int) -> No
 async def test_a_store_that_is_away_makes_slack_send_the_event_again(
     slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    slack.server.ack_s = ACK_S
     monkeypatch.setattr("bot.slack.app.STORE_PAUSES_S", ())
     take_the_store_away(monkeypatch, refusals=2)
     root = await slack.server.say(f"{MENTION} Which database?")
@@ -236,6 +237,7 @@ async def test_a_store_that_is_away_makes_slack_send_the_event_again(
 async def test_a_store_that_is_busy_for_a_moment_delays_the_acknowledgement_alone(
     slack: SlackWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    slack.server.ack_s = ACK_S
     take_the_store_away(monkeypatch, refusals=1)
     root = await slack.server.say(f"{MENTION} Which database?")
     await slack.settled("C1", root)
