@@ -9,6 +9,7 @@ from hypothesis import settings
 import bot
 import core
 from tests.postgres import fresh_database, running_postgres
+from tests.statement import share_compiled_statements
 
 # How long one example takes depends on who else uses the machine.
 settings.register_profile("any_machine", deadline=None)
@@ -38,6 +39,14 @@ def loop_stays_free() -> Iterator[None]:
         yield
     finally:
         guard.deactivate()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def statements_are_compiled_once() -> Iterator[None]:
+    """Spare each test's new databases the work that those of the test before have done."""
+    with pytest.MonkeyPatch.context() as patch:
+        share_compiled_statements(patch)
+        yield
 
 
 @pytest.fixture(scope="session")
