@@ -8,7 +8,7 @@ from bot.discord.adoption_card import fitting
 from bot.discord.card import Card, Menu, Option, PressButton, TextFile
 from bot.discord.limit import CUSTOM_ID, LABEL, OPTION_TEXT, OPTIONS, PLACEHOLDER, head, size
 from bot.discord.prompt_form import Aim, edit_ref, short
-from bot.discord.prompt_part import LINE, changed, changes_file, inert, noted, parts_file
+from bot.discord.prompt_part import LINE, changed, changes_file, inert, noted, parts_file, whole_note
 from bot.discord.render import plain
 from bot.discord.reply import fitted
 from bot.prompt_act import Seen, move_means, move_title
@@ -224,7 +224,7 @@ def version_card(seen: Seen, page: PromptPage, locale: str) -> Card:
         f"**{title}**: {' '.join(move_means(kind, seen.page, version, locale))}"
         for kind, title in titles.items()
     ]
-    notes.append(text(locale, "discord.prompt_in_file"))
+    notes.append(whole_note(found, locale))
     aims = {kind: Aim(name=name, kind=kind, version=short(version.version_id)) for kind in seen.moves}
     wanted = [
         PressButton(label=head(title, LABEL), action=MOVE, ref=aims[kind].ref)

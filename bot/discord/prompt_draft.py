@@ -7,7 +7,7 @@ from bot.discord.card import Card, PressButton, TextFile
 from bot.discord.limit import CONTENT, head
 from bot.discord.prompt_card import MOVE, back, edits
 from bot.discord.prompt_form import aim_of
-from bot.discord.prompt_part import LINE, Changed, changed, changes_file, inert, noted, parts_file
+from bot.discord.prompt_part import LINE, Changed, changed, changes_file, inert, noted, parts_file, whole_note
 from bot.discord.render import plain
 from bot.prompt_act import Drafted, Move
 from bot.prompt_outline import PARTS, check_lines, overtaken
@@ -41,7 +41,7 @@ def draft_card(drafted: Drafted, locale: str, sentence: str = "", typed: str = "
         lines += [plain(line, LINE) for line in check_lines(drafted.check, locale)]
     title = text(locale, "chat_prompts.draft_title", name=name)
     return Card(
-        content=noted(lines, [text(locale, "discord.prompt_in_file")], found),
+        content=noted(lines, [whole_note(found, locale)], found),
         buttons=tuple(_draft_buttons(drafted, locale)),
         file=parts_file(title, drafted.text.files, locale, name="draft"),
         also=_typed(typed) or changes_file(found, locale),

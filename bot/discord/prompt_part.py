@@ -11,6 +11,7 @@ from bot.discord.render import plain
 from bot.prompt_outline import part_title, parts_document
 from core.domain.artifact import diff
 from core.domain.prompt import PartChange
+from core.i18n import text
 
 LINE: Final = 400
 LEAST: Final = 120
@@ -57,6 +58,11 @@ def noted(lines: Sequence[str], notes: Sequence[str], found: Sequence[Changed] =
     above = head("\n".join(lines), CONTENT - size(below) - 1)
     room = CONTENT - size(below) - size(above) - 2
     return "\n".join((above, *change_blocks(found, room), below))
+
+
+def whole_note(found: Sequence[Changed], locale: str) -> str:
+    """Where a text stands whole, and what changed in it."""
+    return text(locale, "discord.prompt_change_in_file" if found else "discord.prompt_in_file")
 
 
 def parts_file(title: str, files: Mapping[str, str], locale: str, *, name: str) -> TextFile:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import discord
+import pytest
 import simcord
 
 from bot.discord.app import Discord
@@ -147,3 +148,32 @@ async def test_whoever_cannot_see_a_channel_gets_nothing_of_it(tmp_path: Path) -
         await answered(sim, inside.threads[0])
         assert "Between us" in shown(await sim.alice.slash(sim.channel, "threads"))
         assert "Between us" not in shown(await sim.ben.slash(sim.channel, "threads"))
+
+
+def shown_in_place(result: Any) -> str:
+    """What the card of one person says after something was pressed in it."""
+    assert result.response.ephemeral
+    return str(result.response.content).replace("\\", "")
+
+
+@pytest.mark.soak
+async def test_a_prompt_is_edited_saved_and_made_live_in_forms_with_a_restart_between(tmp_path: Path) -> None:
+    async with open_sim(tmp_path) as sim:
+        alice = sim.alice
+        listed = await alice.slash(sim.channel, "prompts")
+        page = await alice.select(listed.response.message, ["chat.answer"])
+        form = await alice.click(page.response.message, label="Edit: Instructions to the model")
+        await sim.env.restart_bot(sim.again())
+        draft = await alice.submit_modal(form, {"text.0n": "Answer in one short sentence."})
+        assert "This change is at least major" in shown_in_place(draft)
+        assert [one.filename for one in draft.response.attachments] == ["draft.md", "changes.diff"]
+        form = await alice.click(draft.response.message, label="Save version …")
+        version = form.modal["components"][1]["component"]["options"][0]["value"]
+        saved = await alice.submit_modal(form, {"reason": "people asked for it", "version": [version]})
+        assert "is saved and proposed" in shown_in_place(saved)
+        seen = await alice.slash(sim.channel, "prompts", prompt=f"chat.answer {version}")
+        form = await alice.click(seen.response.message, label=f"Make version {version} live")
+        refused = await alice.submit_modal(form, {"reason": "why"})
+        form = await alice.click(refused.response.message, label="Give another reason")
+        live = await alice.submit_modal(form, {"reason": "tried by hand for a week"})
+        assert f"Version {version} is live in every process" in shown_in_place(live)
