@@ -9,6 +9,7 @@ from core import i18n
 from core.commands.adoption import approve, pending_for, reject, withdraw
 from core.commands.handover import start_target
 from core.commands.pin import pin
+from core.commands.place import open_again
 from core.commands.services import Services
 from core.commands.text import TextCommand, Word
 from core.domain.errors import Refusal
@@ -25,7 +26,9 @@ LISTED_WORDS: Final = frozenset({Word.PINS, Word.ADOPTIONS})
 CARRIED_WORDS: Final = frozenset(
     {Word.PIN, Word.APPROVE, Word.REJECT, Word.WITHDRAW, *DRAFTED_WORDS, *LISTED_WORDS}
 )
-CARRIED_BUTTONS: Final = frozenset({ButtonAction.START, ButtonAction.APPROVE, ButtonAction.WITHDRAW})
+CARRIED_BUTTONS: Final = frozenset(
+    {ButtonAction.START, ButtonAction.OPEN_AGAIN, ButtonAction.APPROVE, ButtonAction.WITHDRAW}
+)
 
 
 def is_meant(command: TextCommand) -> bool:
@@ -64,6 +67,9 @@ async def pressed(services: Services, actor: Actor, action: ButtonAction, ref: s
         case ButtonAction.START:
             await start_target(services, actor, ref, event_key=key)
             return i18n.text(actor.locale, "card.started")
+        case ButtonAction.OPEN_AGAIN:
+            await open_again(services, actor, ref, event_key=key)
+            return i18n.text(actor.locale, "card.opening")
         case ButtonAction.WITHDRAW:
             await withdraw(services, actor, ref, event_key=key)
             return i18n.text(actor.locale, "card.withdrawn")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from core import i18n
 from core.domain.adoption import AdoptionStatus
 from core.domain.handover import DeliveryState, Field
+from core.domain.thread import Mode
 from core.domain.view import (
     AdoptionCardView,
     Button,
@@ -52,7 +53,9 @@ def outline(view: HandoverHeaderView | DeliveryView | AdoptionCardView, locale: 
 
 
 def _header(view: HandoverHeaderView, locale: str) -> Outline:
-    title = i18n.text(locale, "card.handed_over", title=view.source.label, mode=view.source_mode.value)
+    title = i18n.text(
+        locale, "card.handed_over", title=view.source.label, mode=_mode(view.source_mode, locale)
+    )
     carried = [
         (Field.SUMMARY, view.summary),
         (Field.OPEN_QUESTIONS, _list(view.open_questions)),
@@ -63,7 +66,9 @@ def _header(view: HandoverHeaderView, locale: str) -> Outline:
     behind = [field for field, text in carried if text and field not in view.sent]
     if behind:
         names = ", ".join(_field(field, locale) for field in behind)
-        lines.append(("", i18n.text(locale, "card.not_carried", fields=names, mode=view.target.value)))
+        lines.append(
+            ("", i18n.text(locale, "card.not_carried", fields=names, mode=_mode(view.target, locale)))
+        )
     lines += [
         ("", i18n.text(locale, f"cap.{cap.name}", limit=cap.limit, had=cap.had, kept=cap.kept))
         for cap in view.caps
@@ -149,6 +154,10 @@ def _status(view: AdoptionCardView, locale: str) -> str:
 
 def _field(field: Field, locale: str) -> str:
     return i18n.text(locale, f"handover_field.{field.value}")
+
+
+def _mode(mode: Mode, locale: str) -> str:
+    return i18n.text(locale, f"mode_name.{mode.value}")
 
 
 def _list(items: tuple[str, ...] | list[str]) -> str:

@@ -139,7 +139,7 @@ class Actions:
                 await reveal(services, actor, ref, event_key=event_key)
             case ButtonAction.SAVE:
                 fields["name"] = await save_answer(services, actor, ref, event_key=event_key)
-            case ButtonAction.START | ButtonAction.APPROVE | ButtonAction.WITHDRAW:
+            case _ if action in carried.CARRIED_BUTTONS:
                 return Card(
                     content=await carried.pressed(services, actor, ButtonAction(action), ref, event_key)
                 )

@@ -214,11 +214,10 @@ def _quote(quote: Quote) -> str:
 
 
 def _notice(view: NoticeView, locale: str, guild: str) -> Card:
-    buttons: tuple[LinkButton, ...] = ()
+    buttons: tuple[PressButton | LinkButton, ...] = presses(view.buttons, locale)
     if view.link_place and view.link_place.thread:
-        buttons = (
-            LinkButton(label=text(locale, "discord.open_thread"), url=address(guild, view.link_place)),
-        )
+        link = LinkButton(label=text(locale, "discord.open_thread"), url=address(guild, view.link_place))
+        buttons = (*buttons, link)
     fields = {
         name: plain(value) if isinstance(value, str) else value for name, value in view.phrase.fields.items()
     }

@@ -310,10 +310,11 @@ def _outlined(card: Outline, around: Surroundings) -> Rendered:
 
 def _notice(view: NoticeView, around: Surroundings) -> SlackMessage:
     sentence = escape(one_line(i18n.phrase(around.locale, view.phrase), 1_500))
+    buttons = _buttons(view.buttons, around.locale)
     if view.link_place and view.link_place.thread:
         shown = link(address(around.url, view.link_place), i18n.text(around.locale, "slack.open_thread"))
-        return SlackMessage(blocks=(context(f"{sentence} · {shown}"),), text=sentence)
-    return SlackMessage(blocks=(context(sentence),), text=sentence)
+        return SlackMessage(blocks=(context(f"{sentence} · {shown}"), *buttons), text=sentence)
+    return SlackMessage(blocks=(context(sentence), *buttons), text=sentence)
 
 
 def moment(value: datetime, locale: str) -> str:

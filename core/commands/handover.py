@@ -24,7 +24,7 @@ from core.domain.message import Author, AuthorKind, Message
 from core.domain.policy import Action, Actor, Policy
 from core.domain.thread import AWAITS_START, Conversation, Mode, Place, Thread, title_from, top_level_thread
 from core.domain.view import EstimateView
-from core.modes.handing_over import DRAFT, OPEN
+from core.modes.handing_over import DRAFT, OPEN, note
 from core.store.audit import do_audit, do_notice
 from core.store.carried_erasure import STRUCTURE
 from core.store.claim import claim, settle
@@ -346,12 +346,13 @@ async def _do_create(
         data={**fields.to_json(), "source_thread_id": source.id},
     )
     await do_add_message(session, actor.workspace_id, structure)
+    told = note(thread)
     await do_notice(
         session,
         actor.workspace_id,
         source.id,
-        "notice.handed_over",
-        {"mode": thread.mode.value, "title": thread.title},
+        told.key,
+        told.fields,
         clock=services.clock,
         link=thread.id,
     )

@@ -52,6 +52,8 @@ class ButtonAction(StrEnum):
     """Hand over with the answer in the centre that a Cross Review puts first."""
     HAND_OVER = "hand_over"
     START = "start"
+    OPEN_AGAIN = "open_again"
+    """Open the thread of a branch or handover that the platform did not open."""
     PIN = "pin"
     ADOPT = "adopt"
     APPROVE = "approve"
@@ -175,6 +177,7 @@ class NoticeView:
     link_place: Place | None = None
     """Where the linked thread lives, for platforms that link to places."""
     created_at: datetime | None = None
+    buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

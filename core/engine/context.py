@@ -16,14 +16,13 @@ from core.domain.message import PRODUCT, Author, AuthorKind, Cut, Message
 from core.domain.receipt import Finish
 from core.domain.setup import models_in
 from core.domain.thread import Thread
-from core.domain.view import AnswerView, NoticeView, Phrase, PostView
+from core.domain.view import AnswerView, Button, ButtonAction, NoticeView, Phrase, PostView
 from core.domain.workflow import Workflow
 from core.engine.answering import Answering
 from core.engine.bench import Bench, patiently
 from core.engine.posting import Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
-from core.modes.branching import not_opened, note
 from core.modes.context import Answer, Ask, Draft
 from core.prompts.registry import PromptLibrary
 from core.store.artifact import NewVersion, do_save, find_version, newest
@@ -64,6 +63,10 @@ class Context:
     @property
     def locale(self) -> str:
         return self._thread.locale
+
+    @property
+    def thread(self) -> Thread:
+        return self._thread
 
     @property
     def setup(self) -> Mapping[str, Any]:
@@ -312,19 +315,21 @@ class Context:
 
         return await patiently(read)
 
-    async def note_parent(self, step: str, *, code: str = "") -> None:
-        branch = self._thread
+    async def note_origin(self, step: str, told: Phrase, *, again: bool = False) -> None:
+        thread = self._thread
 
         async def read() -> Thread:
             async with self._bench.store.reading() as session:
-                parent = await find_thread(session, branch.workspace_id, branch.parent_id or "")
-            if parent is None:
-                raise LookupError(f"thread {branch.id} has no parent")
-            return parent
+                origin = await find_thread(
+                    session, thread.workspace_id, thread.parent_id or thread.source_thread_id or ""
+                )
+            if origin is None:
+                raise LookupError(f"thread {thread.id} came from no other")
+            return origin
 
         async def view() -> NoticeView:
-            phrase = not_opened(branch, code) if code else note(branch)
-            return NoticeView(phrase=phrase, link=branch.id, link_place=branch.place)
+            buttons = (Button(action=ButtonAction.OPEN_AGAIN, ref=thread.id),) if again else ()
+            return NoticeView(phrase=told, link=thread.id, link_place=thread.place, buttons=buttons)
 
         await self._posting.post(step, await patiently(read), view)
 

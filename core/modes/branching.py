@@ -16,14 +16,11 @@ async def open_branch(run: RunContext) -> None:
     try:
         await run.open_thread("header")
     except PlatformFailure as failure:
-        await run.note_parent("not_opened", code=failure.code)
+        fields = {"name": run.thread.branch_name, "code": failure.code}
+        told = Phrase(key="notice.branch_not_opened", fields=fields)
+        await run.note_origin("not_opened", told, again=True)
         raise
-    await run.note_parent("note")
-
-
-def not_opened(branch: Thread, code: str) -> Phrase:
-    """The line that tells the parent's thread that the platform did not open a branch; `code` is the platform's."""
-    return Phrase(key="notice.branch_not_opened", fields={"name": branch.branch_name, "code": code})
+    await run.note_origin("note", note(run.thread))
 
 
 def note(branch: Thread) -> Phrase:

@@ -11,7 +11,7 @@ from core.domain.ids import MessageId, ReceiptId, ThreadId
 from core.domain.message import Cut
 from core.domain.pin import Pin
 from core.domain.receipt import AiInput, Finish
-from core.domain.thread import MAIN_LINE
+from core.domain.thread import MAIN_LINE, Thread
 from core.domain.view import Phrase
 from core.domain.workflow import Workflow
 from core.ports import Turn
@@ -73,6 +73,11 @@ class RunContext(Protocol):
     @property
     def locale(self) -> str:
         """The thread's language."""
+        ...
+
+    @property
+    def thread(self) -> Thread:
+        """The thread that the run is in, as it stood when the run began, but for a place that it got since."""
         ...
 
     @property
@@ -138,10 +143,10 @@ class RunContext(Protocol):
         """Open the run's thread on its platform, with the header of the branch as first post."""
         ...
 
-    async def note_parent(self, step: str, *, code: str = "") -> None:
-        """Tell the parent's thread of the branch, or with a `code` of the platform that it could not be opened.
+    async def note_origin(self, step: str, told: Phrase, *, again: bool = False) -> None:
+        """Tell the thread that the run's thread came from, a branch's parent or a handover's source, of it.
 
-        The line is no part of the parent's conversation.
+        With `again` a button opens it once more. The line is no part of a conversation.
         """
         ...
 

@@ -26,6 +26,8 @@ from core.domain.compare import SUMMARY
 from core.domain.debate import SYNTHESIS
 from core.domain.receipt import AiInput
 from core.domain.review import MOST_REVIEWERS, shuffled_order, verdict_step
+from core.domain.thread import Thread
+from core.domain.view import Phrase
 from core.domain.workflow import (
     FOLLOW_UP,
     AskStep,
@@ -227,6 +229,10 @@ class InStep:
         return self.run.locale
 
     @property
+    def thread(self) -> Thread:
+        return self.run.thread
+
+    @property
     def setup(self) -> Mapping[str, Any]:
         return self.inner
 
@@ -290,5 +296,5 @@ class InStep:
     async def open_thread(self, step: str) -> None:
         await self.run.open_thread(step)
 
-    async def note_parent(self, step: str, *, code: str = "") -> None:
-        await self.run.note_parent(step, code=code)
+    async def note_origin(self, step: str, told: Phrase, *, again: bool = False) -> None:
+        await self.run.note_origin(step, told, again=again)

@@ -132,6 +132,19 @@ async def runs_for(
     return [to_run(row) for row in rows]
 
 
+async def last_run(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, kind: str
+) -> Run | None:
+    """The newest run of a kind in a thread, however it ended."""
+    row = await session.scalar(
+        select(RunRow)
+        .where(RunRow.workspace_id == workspace_id, RunRow.thread_id == thread_id, RunRow.kind == kind)
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
+    return to_run(row) if row else None
+
+
 async def runs_by_id(session: AsyncSession, workspace_id: WorkspaceId, run_ids: Sequence[str]) -> list[Run]:
     rows = await session.scalars(
         select(RunRow).where(RunRow.workspace_id == workspace_id, RunRow.id.in_(run_ids))
