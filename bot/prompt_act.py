@@ -216,12 +216,21 @@ def all_the_same(move: Move, refused: Refusal) -> Move:
     )
 
 
-async def carry_out(services: Services, actor: Actor, move: Move, *, key: str) -> str:
-    """Do something with a version, once for each key; the sentence that says so. Raises Refusal."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of a move."""
+
+    sentence: str
+    told_in: str = ""
+    """The thread that tells people of it, which the platform may not open; empty where there is none."""
+
+
+async def carry_out(services: Services, actor: Actor, move: Move, *, key: str) -> Done:
+    """Do something with a version, once for each key. Raises Refusal."""
     t = actor.locale
     if move.kind == VERIFY:
         await verify_version(services, actor, move.name, move.version_id, move.reason, event_key=key)
-        return i18n.text(t, "console.prompt_verified")
+        return Done(sentence=i18n.text(t, "console.prompt_verified"))
     if move.kind == ROLL_BACK:
         back = RollBackRequest(
             name=move.name,
@@ -230,7 +239,8 @@ async def carry_out(services: Services, actor: Actor, move: Move, *, key: str) -
             reason=rollback_reason(move.reason),
         )
         moved = await roll_back(services, actor, back, event_key=key)
-        return i18n.text(t, "console.prompt_rolled_back", before=moved.from_version, version=moved.to_version)
+        fields = {"before": moved.from_version, "version": moved.to_version}
+        return Done(sentence=i18n.text(t, "console.prompt_rolled_back", **fields), told_in=moved.told_in)
     request = PromoteRequest(
         name=move.name,
         version_id=move.version_id,
@@ -240,4 +250,4 @@ async def carry_out(services: Services, actor: Actor, move: Move, *, key: str) -
         override=move.override,
     )
     moved = await promote(services, actor, request, event_key=key)
-    return i18n.text(t, "console.prompt_promoted", version=moved.to_version)
+    return Done(sentence=i18n.text(t, "console.prompt_promoted", version=moved.to_version))

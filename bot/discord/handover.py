@@ -20,6 +20,7 @@ from bot.discord.handover_card import (
     fingerprint,
     sent_card,
     targets_card,
+    unopened_card,
     waiting_card,
 )
 from bot.discord.handover_form import (
@@ -34,7 +35,7 @@ from bot.discord.handover_form import (
     with_setup,
     with_start,
 )
-from bot.discord.private import Later, Press, Pressed, Private, problem_on
+from bot.discord.private import OPENS_S, Later, Press, Pressed, Private, problem_on
 from core import i18n
 from core.commands.handover import (
     Sending,
@@ -49,6 +50,7 @@ from core.commands.handover import (
 )
 from core.commands.model import list_models
 from core.commands.opening import usual_setup
+from core.commands.place import Standing, standing_of
 from core.commands.services import Services
 from core.commands.thread import show_thread
 from core.domain.drafting import HandoverDraft, TargetForm
@@ -62,8 +64,6 @@ from core.i18n import text
 
 NO_CENTRE: Final = "-"
 SHOWN_DRAFTS: Final = 5
-OPENS_S: Final = 20.0
-"""How long the person waits for the link to the new thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,11 @@ class Handovers:
         if handover.status == "drafting":
             return waiting_card(handover_id, actor.locale)
         if handover.target_thread_id is not None:
-            page = await show_thread(self.services, actor, handover.target_thread_id)
-            return sent_card(page.place, actor.locale, guild=str(spot.guild.id))
+            target = handover.target_thread_id
+            page = await show_thread(self.services, actor, target)
+            if await standing_of(self.services, actor, target) is Standing.NOT_OPENED:
+                return unopened_card(target, page.title, actor.locale)
+            return sent_card(handover_id, page.place, actor.locale, guild=str(spot.guild.id))
         form = await self._form(actor, handover_id, handover.target_mode, handover.form)
         return draft_card(
             handover_id,
@@ -309,13 +312,14 @@ class Handovers:
         )
 
         async def opened() -> bool:
-            return bool((await show_thread(self.services, actor, target.id)).place.thread)
+            return await standing_of(self.services, actor, target.id) is not Standing.OPENING
 
         async def then() -> Card:
             await self.private.until(opened, within_s=OPENS_S)
             return await self._card(actor, spot, handover_id)
 
-        return Later(card=sent_card(target.place, actor.locale, guild=str(spot.guild.id)), then=then)
+        first = sent_card(handover_id, target.place, actor.locale, guild=str(spot.guild.id))
+        return Later(card=first, then=then)
 
 
 def _group(name: str) -> Group:

@@ -16,7 +16,7 @@ from core.domain.handover import LISTS, Field, HandoverFields, sent_fields
 from core.domain.prior_context import FIRST_REQUEST_CHARS, ITEM_CHARS, ITEMS, OVERVIEW_CHARS
 from core.domain.receipt import CapApplied
 from core.domain.thread import Mode, Place
-from core.domain.view import EstimateView
+from core.domain.view import ButtonAction, EstimateView
 from core.i18n import phrase, text
 
 TARGET: Final = "ho_target"
@@ -162,9 +162,21 @@ def confirm_card(sending: Sending, estimate: EstimateView, locale: str) -> Card:
     return Card(content=head("\n".join(lines), CONTENT), buttons=buttons)
 
 
-def sent_card(place: Place, locale: str, *, guild: str) -> Card:
+def unopened_card(thread_id: str, title: str, locale: str) -> Card:
+    """It was sent, and Discord did not open its thread."""
+    again = PressButton(
+        label=text(locale, "button.open_again"),
+        action=ButtonAction.OPEN_AGAIN.value,
+        ref=thread_id,
+        strong=True,
+    )
+    return Card(content=text(locale, "card.not_opened", title=plain(title)), buttons=(again,))
+
+
+def sent_card(handover_id: str, place: Place, locale: str, *, guild: str) -> Card:
     """It was sent, and where it went once that is known."""
     if not place.thread:
-        return Card(content=text(locale, "discord.handed_over_soon"))
+        again = PressButton(label=text(locale, "discord.look_again"), action=SHOW, ref=handover_id)
+        return Card(content=text(locale, "discord.handed_over_soon"), buttons=(again,))
     link = LinkButton(label=text(locale, "discord.open_thread"), url=address(guild, place))
     return Card(content=text(locale, "discord.handed_over", thread=f"<#{place.thread}>"), buttons=(link,))

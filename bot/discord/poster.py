@@ -6,6 +6,7 @@ component carries a mark, by which it is found later.
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
@@ -21,6 +22,8 @@ from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
 from core.domain.view import BranchHeaderView, PostView
 from core.ports import PostRef
+
+log = logging.getLogger(__name__)
 
 LOOK_BACK: Final = 100
 """Messages of a channel that are read for an earlier try."""
@@ -48,7 +51,12 @@ class DiscordPoster:
         if isinstance(home, discord.ForumChannel):
             return await self._open_forum_post(home, card, key, name)
         message = await self._send(home, card, key)
-        thread = await open_thread_of(message, name)
+        try:
+            thread = await open_thread_of(message, name)
+        except PlatformFailure as failure:
+            if not failure.retryable:
+                await _take_back(message)
+            raise
         return PostRef(place=place_of(thread), ids=(str(message.id),))
 
     async def _open_private(self, beside: discord.Thread, card: Card, key: str, name: str) -> PostRef:
@@ -256,6 +264,15 @@ async def open_thread_of(message: discord.Message, name: str) -> discord.Thread:
             raise PlatformFailure("10003", retryable=False)
         thread = found
     return thread
+
+
+async def _take_back(message: discord.Message) -> None:
+    """Delete a post that no thread hangs on: it would stand in the channel itself."""
+    try:
+        async with translated():
+            await message.delete()
+    except PlatformFailure as failure:
+        log.warning("a post without its thread stays (%s)", failure.code, extra={"message_id": message.id})
 
 
 def _is_there(error: discord.HTTPException) -> bool:

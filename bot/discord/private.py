@@ -29,6 +29,9 @@ FIRST_ANSWER_S: Final = 2.5
 LATEST_S: Final = 600.0
 """How long a second card may take: an interaction can be answered for 15 minutes."""
 
+OPENS_S: Final = 20.0
+"""How long a person waits to be told whether a new thread was opened."""
+
 LOOK_EVERY_S: Final = 0.2
 TRIES: Final = 4
 

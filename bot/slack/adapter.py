@@ -28,6 +28,7 @@ from bot.slack.memo import Memo
 from bot.slack.metrics import SlackMetrics
 from bot.slack.modals import Modals
 from bot.slack.oauth import Installing
+from bot.slack.opening import Openings
 from bot.slack.people import PLATFORM, People
 from bot.slack.pin import Pins
 from bot.slack.poster import EDIT_EVERY_S, SlackPoster
@@ -127,6 +128,7 @@ def many_bots(
 
 def _desk(platform: SlackPlatform, services: Services, callers: Callers, private: Private) -> Desk:
     """What people can ask for, and the parts it is made of."""
+    openings = Openings(services=services, callers=callers, private=private, background=platform.background)
     starter = Starter(
         services=services,
         access=platform.access,
@@ -135,7 +137,7 @@ def _desk(platform: SlackPlatform, services: Services, callers: Callers, private
         statuses=platform.statuses,
     )
     reviewer = Reviewer(services=services)
-    carrying = _carrying(platform, services, callers=callers, private=private, reviewer=reviewer)
+    carrying = _carrying(platform, services, openings, reviewer)
     return Desk(
         services,
         platform.access,
@@ -143,20 +145,20 @@ def _desk(platform: SlackPlatform, services: Services, callers: Callers, private
         starter=starter,
         reviewer=reviewer,
         carrying=carrying,
-        prompts=Prompts(services=services, access=platform.access, files=platform.files),
+        prompts=Prompts(services=services, access=platform.access, files=platform.files, openings=openings),
     )
 
 
 def _carrying(
-    platform: SlackPlatform, services: Services, *, callers: Callers, private: Private, reviewer: Reviewer
+    platform: SlackPlatform, services: Services, openings: Openings, reviewer: Reviewer
 ) -> Carrying:
     """The forms that take content from one thread into another."""
     return Carrying(
         services=services,
-        callers=callers,
-        private=private,
+        callers=openings.callers,
+        private=openings.private,
         background=platform.background,
-        handovers=Handovers(services=services),
+        handovers=Handovers(services=services, openings=openings),
         adoptions=Adoptions(services=services, access=platform.access, files=platform.files),
         pins=Pins(services=services),
         reviewer=reviewer,

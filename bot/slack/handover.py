@@ -17,6 +17,7 @@ from bot.slack.handover_form import (
     target_form,
 )
 from bot.slack.markdown import escape, one_line
+from bot.slack.opening import Openings
 from bot.slack.parse import Submission
 from bot.slack.render import SlackMessage
 from bot.slack.sheet import HANDOVER, Sheet, sheet, waiting
@@ -55,6 +56,7 @@ class Handovers:
     """All methods raise Refusal, StoreUnavailable and PlatformFailure; nothing was sent then."""
 
     services: Services
+    openings: Openings
 
     # --- where to ----------------------------------------------------------------------------------------------------
 
@@ -188,7 +190,8 @@ class Handovers:
             asked = replace(about, seen=seen)
             return await self.again(caller, asked, form.values, estimate=estimate)
         sent = replace(sending, estimate_seen=True)
-        await send_handover(self.services, caller.actor, sent, event_key=key)
+        opened = await send_handover(self.services, caller.actor, sent, event_key=key)
+        self.openings.watch(caller, opened.id)
         return _t(caller, "handed_over" if target.text else "handed_over_waits")
 
 

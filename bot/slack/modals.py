@@ -16,6 +16,7 @@ from bot.slack.desk import Desk
 from bot.slack.feedback import FEEDBACK
 from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again, typed_in
 from bot.slack.offered import SENT_FORMS
+from bot.slack.page import sentence as told
 from bot.slack.parse import Spot, Submission
 from bot.slack.private import Private, explain
 from bot.slack.prompt_form import SENT_PROMPTS
@@ -154,4 +155,4 @@ class Modals:
             typed = typed_in(form.view)
             key = "slack.refused_late_typed" if typed else "slack.refused_late"
             said = i18n.text(locale, key, form=i18n.text(locale, title), reason=sentence)
-            await self._private.write(bot, form.user, said, typed=typed)
+            await self._private.write(bot, form.user, told(said), typed=typed)

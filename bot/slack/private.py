@@ -61,11 +61,10 @@ class Private:
     async def say(self, bot: Bot, spot: Spot, text: str) -> None:
         await self.tell(bot, spot, sentence(text))
 
-    async def write(self, bot: Bot, person: str, text: str, *, typed: str) -> None:
+    async def write(self, bot: Bot, person: str, message: SlackMessage, *, typed: str = "") -> None:
         """Write to a person in their conversation with the bot; what they `typed` comes back as a file."""
         try:
             channel = await self._access.direct(bot, person)
-            message = sentence(text)
             await self._calls.call(
                 bot,
                 "chat.postMessage",

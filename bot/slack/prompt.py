@@ -36,6 +36,7 @@ from bot.slack.access import SlackAccess
 from bot.slack.caller import Caller
 from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import View
+from bot.slack.opening import Openings
 from bot.slack.parse import Click, Json, Submission
 from bot.slack.private import explain, send_file
 from bot.slack.prompt_form import (
@@ -91,6 +92,7 @@ class Prompts:
     services: Services
     access: SlackAccess
     files: SlackFiles
+    openings: Openings
 
     # --- asked for in words ------------------------------------------------------------------------------------------
 
@@ -288,4 +290,6 @@ class Prompts:
             version = version_in(page, about.version)
             why = explain(caller.locale, refused)
             return move_form(caller.locale, again, page, version, reason=reason, sentence=why)
-        return await self._page(caller, about.name, done)
+        if done.told_in:
+            self.openings.watch(caller, done.told_in)
+        return await self._page(caller, about.name, done.sentence)

@@ -154,6 +154,7 @@ def _moved(name: str, settled: object) -> PromptMoved:
         from_version=str(settled["from"]),
         to_version=str(settled["to"]),
         self_approved=bool(settled["self_approved"]),
+        told_in=str(settled.get("told_in", "")),
     )
 
 
@@ -249,8 +250,9 @@ async def roll_back(
                 session, actor.workspace_id, _record(services, actor, kind, before, target, reason)
             )
             settled = _settlement(before, target)
-            await settle(session, actor.workspace_id, (event_key,), settled)
             run = await do_tell_rollback(session, services, actor, _moved(request.name, settled), reason)
+            settled["told_in"] = run.thread_id if run else ""
+            await settle(session, actor.workspace_id, (event_key,), settled)
     if run is not None:
         await enqueue(services, run)
     await _evaluate_after(services, actor, before, request, event_key=f"{event_key}/eval")

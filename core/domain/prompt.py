@@ -313,6 +313,8 @@ class PromptMoved:
     from_version: str
     to_version: str
     self_approved: bool = False
+    told_in: str = ""
+    """The thread that tells people of a rollback, where a channel is set for that; the platform may not open it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,15 @@ from core.domain.errors import PlatformFailure
 from core.domain.ids import ThreadId
 from core.domain.policy import Actor
 from core.domain.thread import Mode, Thread
-from core.domain.view import AnswerState, Button, ButtonAction, DeliveryView, HandoverHeaderView, NoticeView
+from core.domain.view import (
+    AnswerState,
+    Button,
+    ButtonAction,
+    DeliveryView,
+    HandoverHeaderView,
+    MessageView,
+    NoticeView,
+)
 from core.ports import PostRef
 from tests.commands.look import count, new_thread, refused, speaks
 from tests.commands.test_handover import FIELDS, SETUPS, drafted
@@ -84,9 +92,8 @@ async def test_a_target_that_was_not_opened_is_told_in_its_source_and_begins_onc
     assert [view.thread_id for view in headers] == [target.id]
     assert "Go on" in world.model.sent(calls)
     assert "plantedsummary" in world.model.sent(calls) or mode is Mode.CODRAFT
-    said = [
-        one.text for one in (await world.page(aki, target.id)).items if getattr(one, "text", "") == "Go on"
-    ]
+    page = await world.page(aki, target.id)
+    said = [one.text for one in page.items if isinstance(one, MessageView) and one.text == "Go on"]
     assert said == ["Go on"], "what begins it was said once"
     assert await count(world, "message") > stored
     done = [one for one in await world.answers(aki, target.id) if one.state is AnswerState.DONE]

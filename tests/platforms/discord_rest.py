@@ -97,6 +97,7 @@ class _Rest:
             ("POST", _path("/channels/{channel}/messages"), lambda r, b, f: s.send(r, b, f)),
             ("GET", _path("/channels/{channel}/messages/{message}"), lambda r, b, f: self._one(r)),
             ("PATCH", _path("/channels/{channel}/messages/{message}"), lambda r, b, f: s.edit(r, b, f)),
+            ("DELETE", _path("/channels/{channel}/messages/{message}"), lambda r, b, f: s.take_back(r)),
             (
                 "POST",
                 _path("/channels/{channel}/messages/{message}/threads"),

@@ -136,6 +136,16 @@ class DiscordServer(DiscordGateway, DiscordInteractions):
         await self.fire("MESSAGE_UPDATE", self._as_event(message))
         return message
 
+    async def take_back(self, request: web.Request) -> None:
+        """A message of ours is deleted by us."""
+        channel = self._channel(request.match_info["channel"])["id"]
+        message = self.messages[channel].get(request.match_info["message"])
+        if message is None:
+            raise Refused(404, 10008)
+        if message["author"]["id"] != BOT:
+            raise Refused(403, 50013)
+        await self.deletes(channel, message["id"])
+
     async def history(self, request: web.Request) -> list[Json]:
         channel = self._channel(request.match_info["channel"])
         found = sorted(self.messages[channel["id"]].values(), key=lambda m: int(m["id"]), reverse=True)

@@ -8,7 +8,7 @@ from core.domain.policy import Policy
 from core.i18n import text
 from tests.bot.discord.test_carried import grown
 from tests.bot.discord.world import MENTION, DiscordWorld, labels, open_discord_world
-from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Json, components_of
+from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Fault, Json, components_of
 from tests.platforms.discord_server import DiscordServer
 from tests.product import eventually
 
@@ -564,3 +564,32 @@ async def test_a_review_shows_its_cost_first_and_starts_once(there: DiscordWorld
     denied = await server.press(thread, *server.button(thread, "Start"), user=BOB)
     assert shown(denied) == text("ja", "refusal.start_not_yours")
     assert ALICE in server.button(thread, "Start")[1]
+
+
+async def test_a_target_that_discord_refuses_is_told_to_its_sender_and_in_the_source_and_opened_again(
+    there: DiscordWorld,
+) -> None:
+    server = there.server
+    source = await there.ask("Which supplier?")
+    posts = len(server.ours(GENERAL))
+    draft = await handed(there, source, "chat")
+    begins = await server.submit(
+        await server.press_shown(draft, "How it begins"), **{"start.0n": "Do we take Kita?"}
+    )
+    server.faults.append(Fault(r"POST .*/threads$", "before", 403, code=50013))
+    sent = await server.press_shown(begins, "Send")
+    await server.until(lambda: "could not be opened in its channel" in shown(sent))
+    await server.until(lambda: any("(50013)" in post for post in server.texts(source)))
+    await eventually(there.idle)
+    assert len(server.ours(GENERAL)) == posts, "nothing of it stands in the channel itself"
+    calls = len(there.model.calls)
+    opening = await server.press_shown(sent, "Open again")
+    assert shown(opening) == text("en", "card.opening")
+    await server.until(lambda: len(there.model.calls) > calls)
+    await eventually(there.idle)
+    assert "Do we take Kita?" in there.model.sent(calls)
+    late = await server.press(source, *server.button(source, "Open again"), user=BOB)
+    assert shown(late) == text("ja", "refusal.thread_open_already", title="Do we take Kita?")
+    link = next(post for post in server.texts(source) if "Handed over to Chat" in post)
+    assert "Do we take Kita?" in link
+    assert (await there.titles()).count("Do we take Kita?") == 1

@@ -9,11 +9,12 @@ import pytest
 from core.commands.prompt import prompt_history, show_prompt
 from core.domain.policy import Policy
 from core.domain.prompt import PromptEventKind, PromptPage
+from core.i18n import text
 from tests.bot.discord.test_carrying import file_of, form_of, names_in
 from tests.bot.discord.world import MENTION, DiscordWorld, labels, open_discord_world
 from tests.commands.evaluating import SUMMARY, candidate, evaluated
 from tests.commands.prompting import CHAT, RULE, edited, make_live, save, withdraw
-from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Json, components_of
+from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Fault, Json, components_of
 from tests.platforms.discord_server import DiscordServer
 
 MORE = "\nAlways end with the word planted.\n"
@@ -378,6 +379,29 @@ async def test_a_rollback_wants_what_went_wrong_and_is_told_once_in_the_channel_
     assert len([one for one in told(there) if "answers became too dry" in one]) == 1
     events = await prompt_history(there.services, alice, CHAT)
     assert [one.reason for one in events if one.kind is PromptEventKind.ROLLBACK] == [reason]
+
+
+async def test_a_notice_of_a_rollback_that_discord_refuses_is_told_to_whoever_rolled_back_and_posted_again(
+    there: DiscordWorld,
+) -> None:
+    server, alice = there.server, await there.actor()
+    there.world.policies[GUILD] = Policy(prompt_channel=GENERAL)
+    saved = await save(there.world, alice, await edited(there.world, alice, RULE))
+    await make_live(there.world, alice, saved.version_id)
+    shipped = next(one for one in (await stored(there)).versions if one.shipped)
+    version = await version_of(there, CHAT, shipped.version)
+    opened = await server.press_shown(version, f"Roll back to version {shipped.version}")
+    server.faults.append(Fault(r"POST .*/threads$", "before", 403, code=50013))
+    reason = f"v{saved.version} → v{shipped.version}: answers became too dry"
+    done = await server.submit(opened, reason=reason)
+    for words in ("could not be opened in its channel", "Rolled back from"):
+        assert words in shown(done)
+    assert (await stored(there)).item.version == shipped.version
+    assert not any("too dry" in one for one in told(there))
+    again = await server.press_shown(done, "Open again")
+    assert shown(again) == text("en", "card.opening")
+    await server.until(lambda: any("too dry" in one for one in told(there)))
+    assert len([one for one in told(there) if "too dry" in one]) == 1
 
 
 def told(there: DiscordWorld) -> list[str]:

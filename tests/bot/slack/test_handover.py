@@ -6,7 +6,7 @@ from typing import Any
 from core.domain.policy import Policy
 from tests.bot.slack.test_review import compared, press
 from tests.bot.slack.test_start import refused
-from tests.bot.slack.world import MENTION, SlackWorld, texts_of
+from tests.bot.slack.world import MENTION, SlackWorld, actions_of, texts_of
 from tests.platforms.slack_state import TEAM
 from tests.product import eventually
 
@@ -204,3 +204,37 @@ async def test_a_workflow_has_boxes_for_its_inputs(slack: SlackWorld) -> None:
             for c in slack.model.calls
         )
     )
+
+
+def written(slack: SlackWorld) -> list[dict[str, Any]]:
+    """What the bot wrote to Alice in their own conversation about a thread that is not there."""
+    channels = [name for name in slack.server.channels if name.startswith("D")]
+    posts = [{**message, "channel": name} for name in channels for message in slack.server.posts(name)]
+    return [message for message in posts if "could not be opened" in texts_of(message)]
+
+
+async def test_a_target_that_slack_refuses_is_told_to_its_sender_and_in_the_source_and_opened_again(
+    slack: SlackWorld,
+) -> None:
+    root = await slack.ask("Which supplier?")
+    view = await drafted(slack, root, "chat")
+    slack.server.fault("chat.postMessage", "error", code="restricted_action")
+    await sent(slack, view, {"text": "Do we take Kita?"})
+    await eventually(lambda: written(slack))
+    (told,) = written(slack)
+    assert "“Do we take Kita?”" in texts_of(told)
+    line = next(m for m in slack.server.posts("C1", root) if "(restricted_action)" in texts_of(m))
+    assert "do.open_again" in actions_of(line)
+    assert roots(slack) == []
+    calls = len(slack.model.calls)
+    await slack.server.click("C1", line["ts"], "do.open_again", times=2)
+    await eventually(lambda: roots(slack))
+    (header,) = roots(slack)
+    await slack.settled("C1", header["ts"])
+    assert len(slack.model.calls) == calls + 1
+    assert "Do we take Kita?" in slack.model.sent()
+    link = next(m for m in slack.server.posts("C1", root) if "Handed over to Chat" in texts_of(m))
+    assert header["ts"].replace(".", "") in str(link["blocks"])
+    await slack.server.click(told["channel"], told["ts"], "do.open_again")
+    await eventually(lambda: any("is open already" in texts_of(m) for m in slack.server.ephemerals))
+    assert len(roots(slack)) == 1

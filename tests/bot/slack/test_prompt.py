@@ -6,7 +6,7 @@ from typing import Any
 from core.commands.prompt import prompt_history, show_prompt
 from core.domain.policy import Policy
 from core.domain.prompt import PromptEventKind, PromptPage
-from tests.bot.slack.test_handover import shown
+from tests.bot.slack.test_handover import shown, written
 from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
 from tests.commands.evaluating import SUMMARY, candidate, evaluated
@@ -232,6 +232,27 @@ async def test_a_rollback_wants_what_went_wrong_and_is_told_once_in_the_channel_
         e for e in await prompt_history(slack.services, alice, CHAT) if e.kind is PromptEventKind.ROLLBACK
     ]
     assert [one.reason for one in records] == [reason]
+
+
+async def test_a_notice_of_a_rollback_that_slack_refuses_is_told_to_whoever_rolled_back_and_posted_again(
+    slack: SlackWorld,
+) -> None:
+    slack.world.policies[TEAM] = Policy(prompt_channel="C1")
+    alice = await slack.actor()
+    saved = await save(slack.world, alice, await edited(slack.world, alice, RULE))
+    await make_live(slack.world, alice, saved.version_id)
+    shipped = next(one for one in (await stored(slack)).versions if one.shipped)
+    await asked_for(slack, f"{CHAT} {shipped.version}", "Roll back to version")
+    view = await pressed(slack, "prompt.rollback", "live again at once")
+    slack.server.fault("chat.postMessage", "error", code="not_in_channel")
+    await send(slack, view, reason=f"v{saved.version} → v{shipped.version}: answers became too dry")
+    await eventually(lambda: written(slack))
+    assert (await stored(slack)).item.version == shipped.version, "it is live all the same"
+    (told,) = written(slack)
+    assert [m for m in slack.server.posts("C1") if "too dry" in texts_of(m)] == []
+    await slack.server.click(told["channel"], told["ts"], "do.open_again", times=2)
+    await eventually(lambda: any("too dry" in texts_of(m) for m in slack.server.posts("C1")))
+    assert len([m for m in slack.server.posts("C1") if "too dry" in texts_of(m)]) == 1
 
 
 async def test_who_brings_a_withdrawn_text_back_is_told_why_and_presses_again(slack: SlackWorld) -> None:

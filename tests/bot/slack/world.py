@@ -31,7 +31,14 @@ HURRY = 40.0
 MENTION = f"<@{BOT_USER}>"
 
 
-OF_OTHER_CARDS = {"do.approve", "do.reject", "do.show_changes", "do.withdraw", "do.start"}
+OF_OTHER_CARDS = {
+    "do.approve",
+    "do.reject",
+    "do.show_changes",
+    "do.withdraw",
+    "do.start",
+    "do.open_again",
+}
 
 
 @dataclass
