@@ -252,7 +252,7 @@ class PromptChanges:
         return replace(problem_on(card, unopened.content), buttons=(*unopened.buttons, *card.buttons))
 
     async def _typed_on(self, card: discord.Message | None) -> str:
-        """A reason that was given in vain, off the card that holds it; empty where there is none."""
+        """A reason that was given in vain, off the card that holds it; empty where there is none any more."""
         files = [file for file in files_of(card) if file.name == TYPED] if card is not None else []
         (upload,) = await self.attachments.fetch(files[:1]) or (None,)
         return upload.data.decode(errors="replace") if upload is not None and not upload.problem else ""

@@ -20,6 +20,10 @@ async def asked(there: DiscordWorld) -> tuple[str, str]:
     """The same, once the branch asked for its adoption and the parent shows the card."""
     thread, branch = await grown(there)
     await there.server.says(branch, f"{MENTION} adopt It needs no operations team")
+    await there.server.until(lambda: any("review" in post for post in there.server.texts(branch)))
+    review = await there.server.press(branch, *there.server.button(branch, "Open the review"))
+    await there.server.until(lambda: "Ask for adoption" in review["shown"]["content"])
+    await there.server.submit(await there.server.press_shown(review, "Request …"))
     await there.server.until(lambda: any("Adoption of" in post for post in there.server.texts(thread)))
     return thread, branch
 

@@ -445,6 +445,10 @@ async def test_what_is_live_was_moved_meanwhile_is_said_and_decided_anew(there: 
     refused = await server.submit(opened, reason="tried by hand for a week")
     assert "was changed meanwhile" in shown(refused)
     assert (await stored(there)).item.version == one.version
+    kept = dict(server.files)
+    server.files.clear()
+    assert form_of(await server.press_shown(refused, "All the same")) == {"reason": ""}
+    server.files |= kept
     opened = await server.press_shown(refused, "All the same")
     assert f"Version {two.version} is live" in shown(await server.submit(opened))
 
