@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.bot.slack.test_actions import branch_of
+from tests.bot.slack.test_handover import field
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
 from tests.product import eventually
 
@@ -19,6 +20,13 @@ async def asked(slack: SlackWorld) -> tuple[str, str, str]:
     await slack.server.say("What would break?", thread=branch)
     await slack.settled("C1", branch)
     await slack.server.say(f"{MENTION} adopt It needs no operations team", thread=branch)
+    ready = "The review of this branch is there"
+    await eventually(lambda: any(ready in texts_of(m) for m in slack.server.ephemerals))
+    slack.server.ephemerals.sort(key=lambda one: ready in texts_of(one))
+    await slack.server.click_private("do.draft")
+    await eventually(lambda: slack.server.newest_view["callback_id"] == "form.adoption")
+    view = slack.server.newest_view
+    await slack.server.submit(view["id"], {"reason": field(view, "reason")})
 
     async def shown() -> bool:
         return bool(await cards(slack, root))
