@@ -109,7 +109,7 @@ class Prompts:
     async def history(self, pressed: Pressed) -> None:
         async def shown(actor: Actor) -> Card:
             events = await prompt_history(self.services, actor, pressed.ref)
-            return history_card(pressed.ref, events, actor.locale)
+            return await asyncio.to_thread(history_card, pressed.ref, events, actor.locale)
 
         await self.show(pressed, pressed.ref, shown)
 

@@ -196,7 +196,10 @@ def _versions(page: PromptPage, locale: str) -> Menu | None:
 
 
 def history_card(name: str, events: Sequence[PromptEventView], locale: str) -> Card:
-    """What was done to a prompt, newest first; the file holds every text before and after."""
+    """What was done to a prompt, newest first; the file holds every text before and after.
+
+    Measures long texts: not on the event loop.
+    """
     lines = [f"**{text(locale, 'console.prompt_history_of', name=plain(name))}**"]
     if not events:
         lines.append(text(locale, "console.prompt_history_empty"))
