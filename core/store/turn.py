@@ -1,13 +1,14 @@
 """What one turn of a speaker needs, read in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from core.domain.ids import MessageId, RunId
 from core.domain.message import Message
+from core.domain.pin import Pin
 from core.domain.thread import MAIN_LINE, Conversation, Mode, Thread
 from core.modes import drafting
 from core.ports import Spoken, Turn, Window
@@ -37,6 +38,19 @@ MOST_SPOKEN = 200
 """More turns than any mode takes in one thread before it is refused as too large."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What a turn reads of its thread, which differs by the kind of its run."""
+
+    conversation: Conversation
+    request: Message
+    window: Window
+    spoken: tuple[Spoken, ...] = ()
+    late: tuple[Message, ...] = ()
+    reviewed: tuple[Spoken, ...] = ()
+    pins: tuple[Pin, ...] = ()
+
+
 async def load_turn(
     session: AsyncSession,
     run: Run,
@@ -50,112 +64,93 @@ async def load_turn(
     """The request of a run in its present version, with the window before it; None when the request was taken out.
 
     `line` names the conversation the turn belongs to, None the thread's main one. For a run that names answers in its
-    arguments (a Cross Review) only those are read, and nothing of their thread.
+    arguments (a Cross Review) only those are read, and nothing of their thread. A draft reads its thread to the end.
     """
     thread = await find_thread(session, run.workspace_id, run.thread_id)
     if thread is None:
         return None
-    if run.kind in DRAFTS:
-        return await _source_turn(
-            session,
-            run,
-            thread,
-            model=model,
-            context_tokens=context_tokens,
-            max_output_tokens=max_output_tokens,
-        )
-    if run.request_id is None:
-        return None
+    drafts = run.kind in DRAFTS
     lines = await conversations(session, run.workspace_id, thread.id)
-    conversation = next((each for each in lines if each.line == (line or MAIN_LINE)), lines[0])
-    reviewed = await _reviewed(session, run)
-    read = await _read(session, run, thread, lines, conversation, reviewed)
+    if drafts:
+        read = await _whole_thread(session, run, thread, lines)
+    elif answers := _named_answers(run):
+        read = await _answers_alone(session, run, lines[0], answers)
+    else:
+        read = await _up_to_request(session, run, thread, lines, line or MAIN_LINE)
     if read is None:
         return None
-    request, window, spoken = read
     # A review knows nothing of where its answers come from.
-    carried = None if reviewed else await _handover(session, thread)
+    carried = None if read.reviewed else await _handover(session, thread)
     return Turn(
         thread=thread,
-        conversation=conversation,
-        window=window,
-        request=request,
+        conversation=read.conversation,
+        window=read.window,
+        request=read.request,
         model=model,
         context_tokens=context_tokens,
         max_output_tokens=max_output_tokens,
-        vision=vision,
+        vision=vision and not drafts,
         prompts=run.prompts,
         run_id=run.id,
-        line=conversation.line,
+        line=read.conversation.line,
         setup=thread.setup,
         args=run.args,
-        spoken=spoken,
-        late=await _late(session, lines[0], conversation) if thread.mode is Mode.COMPARE else (),
-        reviewed=reviewed,
+        spoken=read.spoken,
+        late=read.late,
         handover=carried.fields if carried else None,
         handover_id=MessageId(carried.id) if carried else None,
+        pins=read.pins,
+        reviewed=read.reviewed,
     )
 
 
-async def _read(
-    session: AsyncSession,
-    run: Run,
-    thread: Thread,
-    lines: list[Conversation],
-    conversation: Conversation,
-    reviewed: Sequence[Spoken],
-) -> tuple[Message, Window, tuple[Spoken, ...]] | None:
-    """The request, what stands before it and what was said since; None when the request was taken out."""
-    if reviewed:
-        found = await find_messages(session, run.workspace_id, [reviewed[0].message_id])
-        return found[0], NOTHING_BEFORE, ()
+async def _up_to_request(
+    session: AsyncSession, run: Run, thread: Thread, lines: Sequence[Conversation], line: str
+) -> _Read | None:
+    """The request, what stands before it in its line, and what was said since."""
+    conversation = next((each for each in lines if each.line == line), lines[0])
     position = await position_of(session, conversation.id, run.request_id) if run.request_id else None
     entry = await entry_at(session, conversation.id, position) if position else None
     if entry is None or position is None:
         return None
-    window = await read_window(session, conversation.id, position)
-    return entry.message, window, await _spoken(session, thread, lines, run)
+    return _Read(
+        conversation=conversation,
+        request=entry.message,
+        window=await read_window(session, conversation.id, position),
+        spoken=await _spoken(session, thread, lines, run),
+        late=await _late(session, lines[0], conversation) if thread.mode is Mode.COMPARE else (),
+    )
 
 
-async def _source_turn(
-    session: AsyncSession,
-    run: Run,
-    thread: Thread,
-    *,
-    model: str,
-    context_tokens: int,
-    max_output_tokens: int,
-) -> Turn | None:
-    """A thread as the drafting of a handover reads it: to its end, with its pins; None when nobody said anything.
+async def _answers_alone(
+    session: AsyncSession, run: Run, main: Conversation, answers: Sequence[str]
+) -> _Read | None:
+    """The answers under Cross Review, the first of them in the place of the request."""
+    found = await find_messages(session, run.workspace_id, answers)
+    if not found:
+        return None
+    reviewed = tuple(_to_spoken(message) for message in found)
+    return _Read(conversation=main, request=found[0], window=NOTHING_BEFORE, reviewed=reviewed)
+
+
+async def _whole_thread(
+    session: AsyncSession, run: Run, thread: Thread, lines: Sequence[Conversation]
+) -> _Read | None:
+    """A thread as a draft reads it: to its end, with its pins; None when nobody said anything.
 
     `request` is the first message of a person; `spoken` holds what models said to the last question of a Compare,
     comparison included, and everything in the other modes.
     """
-    lines = await conversations(session, run.workspace_id, thread.id)
-    line = lines[0]
-    last = await length(session, line.id)
-    request = await first_of_person(session, run.workspace_id, line.id)
+    main = lines[0]
+    request = await first_of_person(session, run.workspace_id, main.id)
     if request is None:
         return None
-    asked = await last_root_of_person(session, run.workspace_id, line.id)
-    carried = await _handover(session, thread)
-    return Turn(
-        thread=thread,
-        conversation=line,
-        window=await read_window(session, line.id, last + 1),
+    asked = await last_root_of_person(session, run.workspace_id, main.id)
+    return _Read(
+        conversation=main,
         request=request,
-        model=model,
-        context_tokens=context_tokens,
-        max_output_tokens=max_output_tokens,
-        vision=False,
-        prompts=run.prompts,
-        run_id=run.id,
-        line=line.line,
-        setup=thread.setup,
-        args=run.args,
+        window=await read_window(session, main.id, await length(session, main.id) + 1),
         spoken=await _spoken(session, thread, lines, replace(run, request_id=asked)),
-        handover=carried.fields if carried else None,
-        handover_id=MessageId(carried.id) if carried else None,
         pins=tuple(await pins(session, run.workspace_id, thread.id)),
     )
 
@@ -177,11 +172,10 @@ async def _late(session: AsyncSession, main: Conversation, line: Conversation) -
     return tuple(e.message for e in before if not e.message.is_answer and not e.message.erased)
 
 
-async def _reviewed(session: AsyncSession, run: Run) -> tuple[Spoken, ...]:
+def _named_answers(run: Run) -> list[str]:
+    """The answers that a Cross Review is of; none for every other run."""
     ids = run.args.get("answers")
-    if not isinstance(ids, list):
-        return ()
-    return tuple(_to_spoken(m) for m in await find_messages(session, run.workspace_id, ids))
+    return ids if isinstance(ids, list) else []
 
 
 async def _spoken(
