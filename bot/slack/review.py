@@ -345,7 +345,8 @@ class Reviewer:
 
 def _estimate(caller: Caller, view: EstimateView) -> list[dict[str, Any]]:
     models = _t(caller, "slack_modes.order_reviewers", models=", ".join(view.models))
-    return estimate_shown(caller.locale, _t(caller, "slack_modes.review_title"), models, view)
+    name, then = (_t(caller, f"slack_modes.{key}") for key in ("review_title", "review_nothing_yet"))
+    return estimate_shown(caller.locale, name, models, view, then=then)
 
 
 def _metadata(subject: About, seen: str) -> str:

@@ -202,8 +202,15 @@ def _fitted_text(schema: Schema, wish: str, fallback: str) -> str:
 
 
 def _comparison(reading: Reading) -> dict[str, Any]:
-    """Lines that are equal, and lines that only one answer has: no more than can be found by looking."""
-    answers = {fence.what.removeprefix("answer "): _lines(fence.content) for fence in reading.of("answer ")}
+    """Lines that are equal, and lines that only one answer has: no more than can be found by looking.
+
+    That an answer comes from a demo model is said everywhere and is nothing to agree on.
+    """
+    label = reading.label().strip("* ")
+    answers = {
+        fence.what.removeprefix("answer "): [line for line in _lines(fence.content) if line != label]
+        for fence in reading.of("answer ")
+    }
     everyone = [set(lines) for lines in answers.values()]
     shared = [line for line in next(iter(answers.values()), []) if all(line in one for one in everyone)]
     own = {

@@ -146,9 +146,9 @@ async def test_a_comparison_finds_lines_that_are_equal_and_lines_that_are_not() 
     setup = CompareSetup(models=("a", "b", "c")).to_json()
     turn = voices(
         setup,
-        said("answer:a", "- shared\n- only a\n- last of a"),
-        said("answer:b", "* shared\n* only b"),
-        said("answer:c", "shared"),
+        said("answer:a", "**Demo model: scripted, offline, not an AI.**\n- shared\n- only a\n- last of a"),
+        said("answer:b", "**Demo model: scripted, offline, not an AI.**\n* shared\n* only b"),
+        said("answer:c", "**Demo model: scripted, offline, not an AI.**\nshared"),
     )
     data = await structured(build_comparison(turn, PROMPTS))
     assert data["agreements"] == ["shared"]

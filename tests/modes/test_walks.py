@@ -99,7 +99,7 @@ async def test_a_cross_review_sends_the_answers_and_nothing_else(world: World) -
     review = await cross_review(
         world.services, aki, ReviewRequest(answers=answers, reviewers=2), event_key=world.clock.new_id()
     )
-    assert set(review.reviewers) <= {"seer", "small"}
+    assert len(set(review.reviewers) - {"alpha", "beta"}) == 2
     await world.finished(review.run_id)
     for number in range(2, len(world.model.calls)):
         sent = world.model.sent(number)

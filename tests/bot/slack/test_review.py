@@ -115,7 +115,10 @@ async def test_the_button_under_an_answer_shows_the_estimate_first(slack: SlackW
     root = await compared(slack)
     await press(slack, root, "review")
     await eventually(lambda: slack.server.ephemerals)
-    assert "Start Cross Review?" in texts_of(slack.server.ephemerals[-1])
+    offered = texts_of(slack.server.ephemerals[-1])
+    assert "Start Cross Review?" in offered
+    assert "their verdicts are posted in this thread" in offered
+    assert "in this channel" not in offered
     assert len(slack.model.calls) == 2
     await press_start(slack, slack.server.ephemerals[-1])
     await reviewed(slack, 4)
