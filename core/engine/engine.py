@@ -23,7 +23,7 @@ from core.engine.posts import PostLedger, Sender
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonObject
 from core.engine.settings import EngineSettings
-from core.engine.stopping import StopFlags
+from core.engine.stopping import StopFlags, asked_of
 from core.engine.sweeps import Sweep, Sweeps
 
 log = logging.getLogger(__name__)
@@ -221,13 +221,16 @@ class Engine:
     async def _first_start(self, run: DurableRun) -> bool:
         """Read what the run needs before it begins: an earlier Stop, and whether it began before."""
         runs = self._database.runs
-        asked = sa.select(
-            runs.c.recovery_attempts, sa.exists().where(stop.c.run_id == run.id).label("stop")
-        ).where(runs.c.workflow_uuid == run.id)
-        row = await self._database.insist(lambda connection: connection.execute(asked).one())
-        if row.stop:
-            run.stopping.set()
-        return bool(row.recovery_attempts <= 1)
+        attempts, flags = (
+            sa.select(runs.c.recovery_attempts).where(runs.c.workflow_uuid == run.id),
+            asked_of([run.id]),
+        )
+        tried, asked = await self._database.insist(
+            lambda connection: (connection.execute(attempts).scalar_one(), connection.execute(flags).all())
+        )
+        for row in asked:
+            run.stopping.set(row.turn)
+        return bool(tried <= 1)
 
     async def _let_finish(self) -> None:
         deadline = asyncio.get_running_loop().time() + self._settings.drain_s

@@ -4,7 +4,7 @@ DBOS's own cancelling is not used: it lets a lane's next run begin before the ca
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from enum import Enum
 from typing import Any, Final, TypeVar
 
@@ -70,12 +70,16 @@ class StopFlags:
 
     async def among(self, run_ids: Iterable[str]) -> Collection[tuple[str, str]]:
         """What of `run_ids` is to stop: the run and the turn, which is empty for the run as a whole."""
-        ids = list(run_ids)
-        whole = sa.select(stop.c.run_id, sa.literal("").label("turn")).where(stop.c.run_id.in_(ids))
-        turns = sa.select(stop_turn.c.run_id, stop_turn.c.turn).where(stop_turn.c.run_id.in_(ids))
-        asked = sa.union_all(whole, turns)
+        asked = asked_of(list(run_ids))
         rows = await self._database.transact(lambda connection: connection.execute(asked).all())
         return [(row.run_id, row.turn) for row in rows]
+
+
+def asked_of(run_ids: Sequence[str]) -> sa.CompoundSelect[tuple[str, str]]:
+    """A query for what `StopFlags.among` gives."""
+    whole = sa.select(stop.c.run_id, sa.literal("").label("turn")).where(stop.c.run_id.in_(run_ids))
+    turns = sa.select(stop_turn.c.run_id, stop_turn.c.turn).where(stop_turn.c.run_id.in_(run_ids))
+    return sa.union_all(whole, turns)
 
 
 def upsert(database: Database, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":

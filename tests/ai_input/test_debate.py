@@ -117,27 +117,50 @@ def test_the_entry_point_s_caps_and_warnings_are_on_the_receipt_of_framing() -> 
     assert "r" * 4_001 not in shown(sent)
 
 
+def past_the_entry_point(**context: object) -> AiInput:
+    """What framing is sent of a context that is stored as no entry point would have let it in."""
+    raw = setup(priorContext=PRIOR)
+    raw["prior_context"]["context"] |= context
+    return build_problem_framing(voices(raw), PROMPTS)
+
+
+@pytest.mark.parametrize(("length", "kept"), [(3_999, 3_999), (4_000, 4_000), (4_001, 4_000)])
 @pytest.mark.parametrize(
-    ("length", "kept", "caps"), [(3_999, 3_999, 0), (4_000, 4_000, 0), (4_001, 4_000, 1)]
+    ("name", "beside", "cap"),
+    [
+        ("summary", {"background": ""}, PriorCap.OVERVIEW),
+        ("background", {"summary": ""}, PriorCap.OVERVIEW),
+        ("firstRequest", {}, PriorCap.FIRST_REQUEST),
+    ],
 )
-def test_the_builder_caps_again_what_reached_it_past_the_entry_point(
-    length: int, kept: int, caps: int
+def test_the_builder_caps_texts_again(
+    name: str, beside: dict[str, str], cap: PriorCap, length: int, kept: int
 ) -> None:
-    raw = setup(priorContext=PRIOR)
-    raw["prior_context"]["context"] |= {"summary": "s" * length, "background": ""}
-    sent = build_problem_framing(voices(raw), PROMPTS)
+    sent = past_the_entry_point(**{name: "§" * length}, **beside)
     (part,) = texts(sent, Origin.PRIOR_CONTEXT)
-    assert part.count("s" * kept) == 1
-    assert "s" * (kept + 1) not in part
-    assert len(sent.caps) == caps
+    assert part.count("§") == kept
+    wanted = [(cap, length, kept)] if length > kept else []
+    assert [(c.name, c.had, c.kept) for c in sent.caps] == wanted
 
 
-def test_ten_items_of_300_characters_are_sent_and_no_more() -> None:
-    raw = setup(priorContext=PRIOR)
-    raw["prior_context"]["context"]["constraints"] = [f"{n:02}" + "x" * 299 for n in range(11)]
-    (part,) = texts(build_problem_framing(voices(raw), PROMPTS), Origin.PRIOR_CONTEXT)
-    assert part.count("x" * 298) == 10
-    assert "x" * 299 not in part
+@pytest.mark.parametrize(("count", "length"), [(10, 300), (11, 300), (10, 301), (11, 301)])
+@pytest.mark.parametrize(
+    ("name", "cap", "char_cap"),
+    [
+        ("constraints", PriorCap.CONSTRAINTS, PriorCap.CONSTRAINT_CHARS),
+        ("openQuestions", PriorCap.OPEN_QUESTIONS, PriorCap.OPEN_QUESTION_CHARS),
+    ],
+)
+def test_the_builder_caps_items_again(
+    name: str, cap: PriorCap, char_cap: PriorCap, count: int, length: int
+) -> None:
+    sent = past_the_entry_point(**{name: ["§" * length] * count})
+    (part,) = texts(sent, Origin.PRIOR_CONTEXT)
+    assert part.count("- " + "§" * 300) == 10
+    assert part.count("§") == 3_000
+    too_many = [(cap, 11, 10)] if count > 10 else []
+    too_long = [(char_cap, 301, 300)] * 10 if length > 300 else []
+    assert [(c.name, c.had, c.kept) for c in sent.caps] == [*too_many, *too_long]
 
 
 # --- who sees what --------------------------------------------------------------------------------------------------

@@ -136,6 +136,29 @@ async def test_a_run_stopped_before_it_begins_begins_as_stopped(room: EngineRoom
     assert seen == {"run-1": False, "run-2": True}
 
 
+async def test_a_resumed_run_begins_with_the_turns_that_were_stopped_before(
+    room: EngineRoom, sqlite_url: str
+) -> None:
+    seen: list[tuple[bool, bool]] = []
+    hanging = asyncio.Event()
+
+    async def body(run: DurableRun) -> None:
+        seen.append((run.stopping.is_set("a"), run.stopping.is_set("b")))
+        if len(seen) == 1:
+            hanging.set()
+            await asyncio.Event().wait()
+
+    engine = await room.start(sqlite_url, body)
+    await engine.enqueue("run", lane="lane", args={})
+    async with asyncio.timeout(DEADLINE_S):
+        await hanging.wait()
+    await engine.request_stop("run", "a")
+    await room.crash()
+    engine = await room.start(sqlite_url, body)
+    assert await ended(engine, "run") == [RunState.FINISHED]
+    assert seen == [(False, False), (True, False)]
+
+
 async def test_a_resumed_run_sees_stop_where_it_saw_it_first(room: EngineRoom, sqlite_url: str) -> None:
     answers: list[list[bool]] = []
     hanging = asyncio.Event()

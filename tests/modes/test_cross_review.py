@@ -7,6 +7,7 @@ import pytest
 
 from core.commands.branch import BranchRequest, branch
 from core.commands.compare import compare_answers, join
+from core.commands.pin import pin
 from core.commands.review import ReviewRequest, ReviewStarted, cross_review, estimate_review
 from core.domain.errors import FailureKind
 from core.domain.ids import ThreadId
@@ -72,6 +73,18 @@ async def test_a_reviewer_is_sent_the_answers_and_instructions_and_nothing_else(
         )
     )
     answers = [a for a in await world.answers(aki, before) if a.text in {"planted-four", "planted-five"}]
+    for kind in ("constraint", "reference"):
+        await pin(world.services, aki, before, kind, f"planted-pin {kind}", event_key=kind)
+    # What other reviewers said before, and say beside it, is not sent either.
+    world.model.plan = lambda call: (
+        json.dumps(fitting(call.ai_input.output_schema, 9)).replace("text 9", "planted-verdict")
+        if step_of(call).startswith("verdict")
+        else None
+    )
+    earlier = ReviewRequest(answers=(str(answers[0].message_id),), focus="planted-elsewhere")
+    await world.finished((await cross_review(world.services, aki, earlier, event_key="e")).run_id)
+    assert "planted-verdict" in (await card(world, aki, before, "verdict:1")).text
+    world.model.calls.clear()
     begun = await cross_review(
         world.services,
         aki,

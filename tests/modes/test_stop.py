@@ -18,6 +18,8 @@ from tests.product import World, eventually
 
 FOUR = {"models": ["alpha", "beta", "seer", "small"]}
 DRAFT = {"models": ["alpha", "beta"], "passes": 1}
+BRIEF = {"workflow": "research_brief", "models": ["alpha", "beta"]}
+MEMO = {"workflow": "decision_memo", "models": ["alpha", "beta"]}
 PHASES: list[tuple[Mode, dict[str, Any], str, int]] = [
     (Mode.COMPARE, FOUR, "answer:beta", 4),
     (Mode.DEBATE, DEBATE, "problem_framing", 1),
@@ -28,7 +30,13 @@ PHASES: list[tuple[Mode, dict[str, Any], str, int]] = [
     (Mode.CODRAFT, DRAFT, "draft", 1),
     (Mode.CODRAFT, DRAFT, "critique.1", 2),
     (Mode.CODRAFT, DRAFT, "revise.1", 3),
-    (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, "/answer:B", 4),
+    (Mode.WORKFLOW, BRIEF, "questions", 1),
+    (Mode.WORKFLOW, BRIEF, "/answer:B", 4),
+    (Mode.WORKFLOW, BRIEF, "findings/summary", 5),
+    (Mode.WORKFLOW, BRIEF, "brief/draft", 6),
+    (Mode.WORKFLOW, MEMO, "debate/rebuttals.1:B", 7),
+    (Mode.WORKFLOW, MEMO, "memo/revise.1", 12),
+    (Mode.WORKFLOW, MEMO, "review/verdict:1", 13),
 ]
 
 
@@ -72,7 +80,7 @@ ONE_OF: list[tuple[Mode, dict[str, Any], str, int]] = [
     (Mode.DEBATE, DEBATE, "positions:A", 6),
     (Mode.DEBATE, DEBATE, "rebuttals.1:B", 6),
     (Mode.CODRAFT, DRAFT, "critique.1", 3),
-    (Mode.WORKFLOW, {"workflow": "research_brief", "models": ["alpha", "beta"]}, "/answer:B", 8),
+    (Mode.WORKFLOW, BRIEF, "/answer:B", 8),
 ]
 
 
