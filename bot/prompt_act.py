@@ -154,7 +154,7 @@ async def see_version(
     changes: tuple[PartChange, ...] = ()
     if row.previous:
         changes = await compare_versions(services, actor, name, row.previous, version.version_id)
-    can = ((VERIFY, row.can_verify), (PROMOTE, row.can_promote and not version.shipped))
+    can = ((VERIFY, row.can_verify), (PROMOTE, row.can_promote))
     moves = [kind for kind, holds in (*can, (ROLL_BACK, row.can_roll_back)) if holds]
     return Seen(page=page, version=version, changes=changes, moves=tuple(moves))
 
@@ -201,8 +201,11 @@ def move_means(kind: str, page: PromptPage, version: PromptVersionView, locale: 
         means = i18n.text(locale, "console.prompt_promote_means", version=version.version, before=before)
     else:
         means = i18n.text(locale, "console.prompt_promote_first")
-    alone = version.mine and not version.verified_by
-    return [means, *([i18n.text(locale, "console.prompt_alone")] if alone else [])]
+    more = (
+        ("prompt_follows_again", version.of_release),
+        ("prompt_alone", version.mine and not version.verified_by),
+    )
+    return [means, *(i18n.text(locale, f"console.{key}") for key, holds in more if holds)]
 
 
 def all_the_same(move: Move, refused: Refusal) -> Move:

@@ -146,8 +146,14 @@ class PromptPages(Pages):
         }
 
     async def new(self, visit: Visit, *, form: Form = NO_FORM, event_key: str = "", error: str = "") -> str:
-        """The form of a prompt of the workspace's own."""
-        context = {"form": form, "prefix": TEAM_PREFIX, "event_key": event_key, "error": error}
+        """The form of a prompt of the workspace's own, with all of its parts."""
+        context = {
+            "form": form,
+            "prefix": TEAM_PREFIX,
+            "parts": PARTS,
+            "event_key": event_key,
+            "error": error,
+        }
         return await self._drawn(visit, "prompt_new", "/new-prompt", context)
 
     async def promote(

@@ -30,8 +30,7 @@ class PromptForms:
 
     async def create(self, visit: Visit, form: Form) -> Outcome:
         """Save the first version of a prompt of the workspace's own."""
-        files = {"system.md": form["part.system.md"]}
-        return await self._save(visit, form, PromptText(name=form["name"].strip(), files=files))
+        return await self._save(visit, form, text_of(form["name"].strip(), form))
 
     async def _save(self, visit: Visit, form: Form, text: PromptText) -> Outcome:
         request = SaveRequest(

@@ -206,6 +206,7 @@ def _version_view(
         version=version.version,
         sha256=version.sha256,
         shipped=version.shipped,
+        of_release=standing.is_of_release(version),
         live=live is not None and live.id == version.id,
         candidate=proposed is not None and proposed.id == version.id,
         author=names.get(version.author_id, "") if version.author_id else "",

@@ -172,15 +172,22 @@ def _base(standing: Standing, text: PromptText) -> StoredPrompt | None:
 
 def _files(text: PromptText, base: StoredPrompt | None) -> dict[str, str]:
     """All parts of a text: what the person changed, over what the base has. Raises Refusal for far too much."""
-    files = {**(base.files if base else {METADATA: _first_metadata(text.name)}), **text.files}
+    files = {**(base.files if base else {}), **text.files}
     kept = {file: content for file, content in files.items() if content.strip()}
+    if base is None:
+        kept[METADATA] = _first_metadata(text.name, kept.get(METADATA, ""))
     if sum(len(content) for content in kept.values()) > DRAFT_CHARS:
         raise Refusal("prompt_too_long", limit=DRAFT_CHARS)
     return kept
 
 
-def _first_metadata(name: str) -> str:
-    return f"name: {name}\ndescription: {name}\ntarget_models: [any]\noutput_format: text\n"
+def _first_metadata(name: str, given: str) -> str:
+    """What is missing in the metadata of a new prompt behind what is there; lines keep their numbers."""
+    usual = {"name": name, "description": name, "target_models": "[any]", "output_format": "text"}
+    missing = [
+        f"{key}: {value}" for key, value in usual.items() if not re.search(rf"^{key}:", given, re.MULTILINE)
+    ]
+    return "\n".join([*([given.rstrip()] if given.strip() else []), *missing]) + "\n"
 
 
 def _judge(

@@ -80,7 +80,8 @@ def _own(standing: Standing, version_id: str) -> StoredPrompt:
 async def promote(
     services: Services, actor: Actor, request: PromoteRequest, *, event_key: str
 ) -> PromptMoved:
-    """Make a version of the workspace live, at once and in every process. Raises Refusal; then nothing is moved.
+    """Make a version of the workspace live, at once and in every process; with the file of this release the workspace
+    follows the files again. Raises Refusal; then nothing is moved.
 
     Runs that began before keep what they began with.
     """
@@ -92,7 +93,7 @@ async def promote(
         history = await prompt_events(session, actor.workspace_id, request.name)
     if settled is not None:
         return _moved(request.name, settled)
-    version, before = _own(standing, request.version_id), standing.live
+    version, before = _promotable(standing, request.version_id), standing.live
     if before is not None and before.id == version.id:
         raise Refusal("prompt_already_live", name=request.name, version=version.version)
     self_approved = await _approved(services, actor, version, history)
@@ -105,7 +106,9 @@ async def promote(
         settled = await claim(session, actor.workspace_id, (event_key,), services.clock)
         if settled is None:
             await services.prompts.ensure_stored(session)
-            await _do_move(session, services, actor, standing, version.id, request.rev)
+            await _do_move(
+                session, services, actor, standing, None if version.shipped else version.id, request.rev
+            )
             if standing.proposed is not None and standing.proposed.id == version.id:
                 await do_propose(session, actor.workspace_id, request.name, None)
             for kind in (*passed.records, PromptEventKind.PROMOTE):
@@ -120,6 +123,14 @@ async def promote(
     return _moved(request.name, settled)
 
 
+def _promotable(standing: Standing, version_id: str) -> StoredPrompt:
+    """A version that can be made live; raises Refusal for what an earlier release brought, which is gone back to."""
+    version = standing.version(version_id)
+    if version.shipped and not standing.is_of_release(version):
+        raise Refusal("prompt_of_earlier_release", version=version.version)
+    return version
+
+
 async def _approved(
     services: Services, actor: Actor, version: StoredPrompt, history: Sequence[PromptEvent]
 ) -> bool:
@@ -131,7 +142,8 @@ async def _approved(
         actor,
         services.policy(actor.workspace),
         author_id=version.author_id,
-        verified=any(event.to_id == version.id for event in looked_at),
+        # What a release brings was written by others than whoever makes it live.
+        verified=version.shipped or any(event.to_id == version.id for event in looked_at),
         alone=alone,
     )
 
@@ -238,7 +250,7 @@ async def roll_back(
     if before.id == target.id:
         raise Refusal("prompt_already_live", name=request.name, version=target.version)
     await asyncio.to_thread(_check_fits, actor, standing, target)
-    follows = standing.shipped is not None and target.id == standing.shipped.id
+    follows = standing.is_of_release(target)
     run = None
     async with services.store.writing() as session:
         settled = await claim(session, actor.workspace_id, (event_key,), services.clock)

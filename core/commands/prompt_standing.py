@@ -65,6 +65,10 @@ class Standing:
         edited = self.base is not None and self.base.id == self.shipped.id
         return PromptState.EDITED if edited else PromptState.DIVERGED
 
+    def is_of_release(self, version: StoredPrompt) -> bool:
+        """Whether a version is the file of this release; where it is live, the workspace follows the files."""
+        return self.shipped is not None and version.id == self.shipped.id
+
     def find(self, version_id: str) -> StoredPrompt | None:
         """A version by id; SHIPPED means the file. None where there is no such version."""
         return self.shipped if version_id == SHIPPED else self._by_id(version_id)

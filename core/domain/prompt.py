@@ -133,6 +133,8 @@ class PromptVersionView:
     sha256: str
     shipped: bool
     """It came as a file with a release."""
+    of_release: bool
+    """It is the file of this release: made live, the workspace follows the files again."""
     live: bool
     candidate: bool
     author: str

@@ -60,6 +60,10 @@ def test_what_is_newer_than_the_live_version_is_promoted_and_what_is_older_rolle
         ("1.1.0", False, False),
         ("1.0.0", False, True),
     ]
+    released = version("1.5.0", shipped=True, of_release=True)
+    earlier = version("1.4.0", shipped=True)
+    newer = rows(page(versions=(released, earlier, *page().versions)))
+    assert [(row.can_promote, row.can_roll_back) for row in newer[:2]] == [(True, False), (False, False)]
     away = rows(page(PromptState.NOT_LIVE, versions=(page().versions[0],)))
     assert [row.can_promote for row in away] == [True]
     nobody = rows(page(can_promote=False, can_verify=False))

@@ -17,6 +17,7 @@ from core.domain.prompt import (
     SavedVersion,
     SaveRequest,
 )
+from core.store.prompt_library import Prompts
 from tests.product import World
 
 CHAT = "chat.answer"
@@ -88,3 +89,14 @@ async def withdraw(
     rev = (await page(world, actor, name)).rev
     request = RollBackRequest(name=name, version_id=to, rev=rev, reason=reason)
     return await roll_back(world.services, actor, request, event_key=key or world.clock.new_id())
+
+
+async def as_newer_release(
+    prompts: Prompts, add: str = "A rule of the new release.", name: str = CHAT, version: str = "1.3.0"
+) -> None:
+    """Put a newer text into the place of a file, as a start with a newer release does."""
+    file = prompts.shipped.get(name)
+    parts = replace(file.parts, system=f"{file.parts.system}\n\n{add}")
+    newer = replace(file, version=version, parts=parts, sha256=parts.sha256)
+    prompts.shipped = replace(prompts.shipped, versions={**prompts.shipped.versions, name: newer})
+    await prompts.start()

@@ -12,7 +12,7 @@ from core.domain.prompt import PromptEventKind, PromptText
 from core.ports import ModelCall
 from tests.commands.evaluating import SUMMARY, answering, eval_set, evaluated, library, text_of
 from tests.commands.look import refused, rows, speaks
-from tests.commands.prompting import CHAT, RULE, make_live, page, save, withdraw
+from tests.commands.prompting import CHAT, RULE, as_newer_release, make_live, page, save, withdraw
 from tests.product import Planned, World, open_world
 
 
@@ -196,3 +196,13 @@ async def test_a_rollback_to_another_model_needs_no_evaluation(world: World) -> 
     await make_live(world, aki, await version(world, aki, target_models="[beta]"), SUMMARY)
     assert (await withdraw(world, aki, first, SUMMARY)).to_version
     assert (await page(world, aki, SUMMARY)).live_id == first
+
+
+async def test_a_text_of_a_newer_release_passes_the_same_gate(world: World) -> None:
+    aki = await world.person()
+    await make_live(world, aki, await version(world, aki, rule=RULE), SUMMARY)
+    await as_newer_release(world.services.prompts, name=SUMMARY)
+    (newer,) = [one for one in (await page(world, aki, SUMMARY)).versions if one.of_release]
+    await shut(world, aki, newer.version_id, "prompt_needs_eval")
+    assert (await evaluated(world, aki, newer.version_id)).closed == ()
+    await make_live(world, aki, newer.version_id, SUMMARY, override=False)

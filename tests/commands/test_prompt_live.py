@@ -29,7 +29,7 @@ from core.store.database import Store
 from core.store.prompt_library import Prompts
 from core.store.workspace import do_add_workspace
 from tests.commands.look import count, refused, rows
-from tests.commands.prompting import CHAT, RULE, edited, make_live, page, save, withdraw
+from tests.commands.prompting import CHAT, RULE, as_newer_release, edited, make_live, page, save, withdraw
 from tests.product import World, eventually, open_world
 
 PROMPT_TABLES = ("prompt_version", "prompt_pointer", "prompt_event", "prompt_draft", "claim")
@@ -392,11 +392,7 @@ async def test_a_file_that_moves_on_under_an_edited_prompt_is_shown_as_diverged(
     aki = await world.person()
     await live_rule(world, aki)
     assert (await page(world, aki)).item.state is PromptState.EDITED
-    prompts = world.services.prompts
-    file = prompts.shipped.get(CHAT)
-    newer_parts = replace(file.parts, system=file.parts.system + "\n\nA rule of the new release.")
-    newer = replace(file, version="1.3.0", parts=newer_parts, sha256=newer_parts.sha256)
-    prompts.shipped = replace(prompts.shipped, versions={**prompts.shipped.versions, CHAT: newer})
+    await as_newer_release(world.services.prompts)
     seen = await page(world, aki)
     assert seen.item.state is PromptState.DIVERGED
     assert seen.item.version == "1.1.0"
@@ -404,6 +400,50 @@ async def test_a_file_that_moves_on_under_an_edited_prompt_is_shown_as_diverged(
     assert RULE.strip() in merge.mine
     assert "A rule of the new release." in merge.theirs
     assert "A rule of the new release." not in merge.base
+
+
+async def test_a_newer_text_of_the_release_goes_live_like_any_and_is_followed_from_then_on(
+    world: World,
+) -> None:
+    aki = await world.person()
+    own = await live_rule(world, aki)
+    await as_newer_release(world.services.prompts)
+    (newer,) = [one for one in (await page(world, aki)).versions if one.of_release]
+    moved = await make_live(world, aki, newer.version_id, override=False)
+    assert (moved.from_version, moved.to_version, moved.self_approved) == ("1.1.0", "1.3.0", False)
+    assert (await page(world, aki)).item.state is PromptState.FOLLOWS
+    await world.say(aki, "Hello?")
+    assert "A rule of the new release." in world.model.sent()
+    assert RULE.strip() not in world.model.sent()
+    (promotion,) = [row for row in await rows(world, "prompt_event") if row["to_id"] == newer.version_id]
+    assert (promotion["kind"], promotion["from_id"]) == ("promote", own)
+    await as_newer_release(world.services.prompts, add="And one of the next.", version="1.4.0")
+    await world.say(aki, "Hello again?")
+    assert "And one of the next." in world.model.sent()
+
+
+async def test_what_an_earlier_release_brought_is_gone_back_to_and_not_made_live(world: World) -> None:
+    aki = await world.person()
+    first = (await page(world, aki)).live_id
+    await live_rule(world, aki)
+    await as_newer_release(world.services.prompts)
+    refusal = await refused(make_live(world, aki, first), "prompt_of_earlier_release")
+    assert refusal.fields["version"] == "1.0.0"
+    assert (await page(world, aki)).item.version == "1.1.0"
+    await withdraw(world, aki, first)
+    assert (await page(world, aki)).item.version == "1.0.0"
+
+
+async def test_where_four_eyes_are_asked_for_one_person_is_enough_for_a_text_of_the_release(
+    world: World,
+) -> None:
+    aki, _ = await world.person("U1", "Aki"), await world.person("U2", "Ben")
+    await live_rule(world, aki)
+    await as_newer_release(world.services.prompts)
+    world.policies["W1"] = Policy(prompt_four_eyes=True)
+    (newer,) = [one for one in (await page(world, aki)).versions if one.of_release]
+    await make_live(world, aki, newer.version_id)
+    assert (await page(world, aki)).item.version == "1.3.0"
 
 
 async def test_a_rollback_is_told_in_the_channel_set_for_it_once(world: World) -> None:

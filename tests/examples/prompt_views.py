@@ -40,6 +40,7 @@ def version(number: str, **more: object) -> PromptVersionView:
         "version": number,
         "sha256": "0123456789abcdef" * 4,
         "shipped": False,
+        "of_release": False,
         "live": False,
         "candidate": False,
         "author": HOSTILE,
@@ -52,7 +53,9 @@ def version(number: str, **more: object) -> PromptVersionView:
     return PromptVersionView(**{**usual, **more})  # type: ignore[arg-type]
 
 
-SHIPPED_VERSION = version("1.0.0", shipped=True, author="", reason="", source=PromptSource.FILE)
+SHIPPED_VERSION = version(
+    "1.0.0", shipped=True, of_release=True, author="", reason="", source=PromptSource.FILE
+)
 VERSIONS = (
     version("1.3.0", candidate=True, verified_by=(HOSTILE,)),
     version("1.2.0", withdrawn=WITHDRAWN, overridden=HOSTILE, self_approved=True),

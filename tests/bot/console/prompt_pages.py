@@ -60,7 +60,7 @@ def prompt_pages(
 
     yield drawn("prompts", items=LISTED, status=STATUS)
     yield drawn("prompts", items=(), status=STATUS.__class__(generation=1, processes=()))
-    yield drawn("prompt_new", form=REFUSED, prefix="team.")
+    yield drawn("prompt_new", form=REFUSED, prefix="team.", parts=PARTS)
     for state in PromptState:
         shown = page(state)
         of = {"page": shown, "item": shown.item}

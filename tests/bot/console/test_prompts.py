@@ -9,6 +9,7 @@ from core.prompts.parse import FILES
 from tests.bot.console.conftest import Ground, Visitor
 from tests.bot.console.page_source import PageSource
 from tests.bot.console.test_carry import forms, in_japanese, links
+from tests.commands.prompting import as_newer_release
 from tests.examples.views import HOSTILE
 
 CHAT = "/prompts/chat.answer"
@@ -284,6 +285,54 @@ async def test_a_prompt_of_one_s_own_is_made_live_and_archived(ground: Ground) -
     assert path == where
     assert "Not live" in page.text
     assert "no more Mondays" in (await visitor.get(f"{where}/history")).text
+
+
+async def test_a_new_prompt_takes_all_its_parts_at_once(ground: Ground) -> None:
+    visitor = ground.visitor
+    form = (await visitor.get("/new-prompt")).fields()
+    assert {f"part.{part}" for part in PARTS} <= form.keys()
+    typed = {
+        **form,
+        "name": "team.minutes",
+        "part.system.md": "Write minutes.",
+        "part.task.md": "Minutes of this:\n{{notes}}",
+        "part.few_shot.yaml": "- input:\n    notes: We met.\n  output: A meeting took place.\n",
+        "part.prompt.yaml": "description: Minutes of meetings\n"
+        "inputs:\n  notes:\n    trust: untrusted\n    description: What was said\n",
+        "reason": "for Mondays",
+    }
+    wrong = {**typed, "part.task.md": "Minutes of {{talk}}"}
+    status, _, page = await visitor.post("/new-prompt", wrong)
+    assert status == 422
+    assert "task.md" in error(page)
+    kept = page.fields()
+    assert {name: kept[name] for name in wrong if name != "event_key"} == {
+        name: text for name, text in wrong.items() if name != "event_key"
+    }
+    status, path, page = await visitor.post("/new-prompt", {**typed, "event_key": kept["event_key"]})
+    assert (status, path) == (200, "/prompts/team.minutes"), page.text
+    saved_as = (await visitor.get("/prompts/team.minutes/edit")).fields()
+    for part in ("part.system.md", "part.task.md"):
+        assert saved_as[part].strip() == typed[part].strip()
+    assert "We met." in saved_as["part.few_shot.yaml"]
+    settings = saved_as["part.prompt.yaml"]
+    for line in ("name: team.minutes", 'description: "Minutes of meetings"', "output_format: text", "- any"):
+        assert line in settings
+
+
+async def test_a_text_of_a_newer_release_is_made_live_and_followed_again(ground: Ground) -> None:
+    visitor, world = ground.visitor, ground.world
+    await saved(visitor)
+    await promoted(visitor)
+    await as_newer_release(world.services.prompts)
+    page = await visitor.get(CHAT)
+    (leads,) = links(page, f"{CHAT}/promote")
+    form = await visitor.get(leads)
+    assert "follows it, also when a later release changes it" in form.text
+    status, _, page = await visitor.post(f"{CHAT}/promote", {**form.fields(), "reason": "theirs is better"})
+    assert status == 200, page.text
+    assert "Live: 1.3.0" in page.text
+    assert "As shipped" in page.text
 
 
 async def test_a_live_version_that_moved_meanwhile_is_not_moved_again(ground: Ground) -> None:
