@@ -90,6 +90,7 @@ class Console:
             web.get("/prompts/{name}/download", self._edge(self._download_prompt)),
             web.get("/evals/{run}/report", self._edge(self._eval_report)),
             web.get("/eval-sets/{name}/download", self._edge(self._download_eval_set)),
+            web.post("/receipts/{receipt}/case/look", self._edge(self._look_case)),
             *self._page_routes(),
             *self._carry_routes(),
             *self._form_routes(),
@@ -443,6 +444,15 @@ class Console:
         body = await asyncio.to_thread(zipped, kept.name, kept.files)
         headers = {"Content-Disposition": attachment(f"{kept.name} {kept.version}", "zip")}
         return web.Response(body=body, content_type="application/zip", headers=headers)
+
+    async def _look_case(self, visit: Visit, request: web.Request) -> web.StreamResponse:
+        """The form of a case with what else is masked by now; nothing is stored."""
+        form = await read_form(request)
+        if form.problem:
+            raise form.problem
+        key = event_key_of(form)
+        page = await self._prompts.eval_case(visit, named(request, "receipt"), form=form, event_key=key)
+        return _html(page)
 
     async def _eval_report(self, visit: Visit, request: web.Request) -> web.StreamResponse:
         name, page = await self._prompts.eval_report(visit, named(request, "run"))

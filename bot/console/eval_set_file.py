@@ -1,15 +1,14 @@
 """The files of an eval set as a form holds them: typed into fields `file.<path>`, or chosen. Not on the event loop."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from bot.console.parse import Form
 from bot.console.prompt_zip import files_in
+from core.commands.eval_set import SET_FILE
 from core.domain.errors import Refusal
 
 FIELD: Final = "file."
-SET_FILE: Final = "set.yaml"
 FIRST_CASES: Final = "cases/cases.yaml"
 
 STARTED: Final[Mapping[str, str]] = {
@@ -20,7 +19,6 @@ STARTED: Final[Mapping[str, str]] = {
     ),
 }
 """What the form of a new set begins with."""
-_VERSION: Final = re.compile(r"^(version:\s*)([0-9]{1,6})\b", re.MULTILINE)
 
 
 def typed_files(form: Form) -> dict[str, str]:
@@ -50,9 +48,3 @@ def shown_files(form: Form) -> dict[str, str]:
         return {path: data.decode("utf-8", "replace") for path, data in chosen_files(form).items()}
     except Refusal:
         return typed_files(form)
-
-
-def next_version(files: Mapping[str, str]) -> dict[str, str]:
-    """The files of a set with the number that its next version has."""
-    head = _VERSION.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", files.get(SET_FILE, ""), count=1)
-    return {**files, SET_FILE: head}

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bot.console.eval_set_file import chosen_files
-from bot.console.eval_set_page import eval_set_path
+from bot.console.eval_set_page import case_request, eval_set_path
 from bot.console.outcome import Outcome
 from bot.console.parse import Form, event_key_of
 from bot.console.visit import Visit
 from core import i18n
+from core.commands.eval_case import keep_case
 from core.commands.eval_quarantine import count_case_again, set_case_aside
 from core.commands.eval_set import import_eval_set
 from core.commands.services import Services
 from core.domain.errors import Refusal
-from core.domain.eval_set import QuarantineKind, QuarantineRequest
+from core.domain.eval_set import QuarantineKind, QuarantineRequest, SavedEvalSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +30,17 @@ class EvalSetForms:
         saved = await import_eval_set(
             self.services, visit.actor, files, form["reason"], event_key=event_key_of(form)
         )
-        said = i18n.text(
-            visit.reader.locale,
-            "console.eval_set_saved",
-            name=saved.name,
-            version=saved.version,
-            count=saved.cases,
-        )
+        return self._saved(visit, saved)
+
+    async def keep_case(self, visit: Visit, form: Form, receipt_id: str) -> Outcome:
+        """Store a case of an answer as it was shown."""
+        request = case_request(receipt_id, form)
+        saved = await keep_case(self.services, visit.actor, request, event_key=event_key_of(form))
+        return self._saved(visit, saved)
+
+    def _saved(self, visit: Visit, saved: SavedEvalSet) -> Outcome:
+        fields: dict[str, str | float] = {"name": saved.name, "version": saved.version, "count": saved.cases}
+        said = i18n.text(visit.reader.locale, "console.eval_set_saved", **fields)
         return Outcome(location=eval_set_path(saved.name), flash=said)
 
     async def set_aside(self, visit: Visit, form: Form, name: str) -> Outcome:

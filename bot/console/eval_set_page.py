@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bot.console.eval_page import EvalPages
-from bot.console.eval_set_file import FIELD, STARTED, next_version, shown_files
+from bot.console.eval_set_file import FIELD, STARTED, shown_files
 from bot.console.parse import Form
 from bot.console.prompt_page import NO_FORM
 from bot.console.visit import Visit
-from core.commands.eval_set import export_eval_set, list_eval_sets, show_eval_set
-from core.domain.eval_set import TEAM_SETS
+from core import i18n
+from core.commands.eval_case import preview_case
+from core.commands.eval_set import export_eval_set, list_eval_sets, next_version, show_eval_set
+from core.domain.errors import Refusal
+from core.domain.eval_set import TEAM_SETS, LogCaseRequest
 from core.domain.prompt import MAX_REASON_CHARS
 
 EVAL_SETS = "/eval-sets"
@@ -66,3 +69,31 @@ class EvalSetPages(EvalPages):
             "error": error,
         }
         return await self._drawn(visit, "eval_set_new", EVAL_SETS, context)
+
+    async def eval_case(
+        self, visit: Visit, receipt_id: str, *, form: Form = NO_FORM, event_key: str = "", error: str = ""
+    ) -> str:
+        """What would be stored of an answer as a case, after masking, and the form that stores it."""
+        try:
+            case = await preview_case(self.services, visit.actor, case_request(receipt_id, form))
+        except Refusal as refused:
+            # What is wrong may be what was typed; whoever may not see the answer is refused again.
+            case = await preview_case(self.services, visit.actor, LogCaseRequest(receipt_id=receipt_id))
+            error = error or i18n.refusal(visit.reader.locale, refused)
+        context = {"case": case, "form": form, "event_key": event_key, "error": error}
+        where = f"/receipts/{quote(receipt_id, safe='')}"
+        return await self._drawn(visit, "eval_case", where, {**context, "where": where})
+
+
+def case_request(receipt_id: str, form: Form) -> LogCaseRequest:
+    """What the form of a case asks for; words to mask besides stand one a line."""
+    return LogCaseRequest(
+        receipt_id=receipt_id,
+        eval_set=form["eval_set"],
+        case_id=form["case_id"],
+        kind=form["kind"],
+        human=form["human"],
+        also_mask=tuple(form["also_mask"].splitlines()),
+        seen=form["seen"],
+        reason=form["reason"],
+    )

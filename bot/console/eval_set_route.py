@@ -16,6 +16,7 @@ def eval_set_draws(pages: EvalSetPages) -> dict[str, Draw]:
     return {
         "/eval-sets": lambda visit, _: pages.eval_sets(visit),
         "/new-eval-set": lambda visit, request: pages.new_eval_set(visit, name=request.query.get("set", "")),
+        "/receipts/{receipt}/case": lambda visit, request: pages.eval_case(visit, named(request, "receipt")),
         "/eval-sets/{name}": lambda visit, request: pages.eval_set(visit, named(request, "name")),
     }
 
@@ -32,7 +33,15 @@ def eval_set_acts(forms: EvalSetForms, pages: EvalSetPages) -> dict[str, tuple[A
             return pages.eval_run(visit, form["run"], form=form, event_key=key, error=error)
         return pages.eval_set(visit, named(request, "name"), form=form, event_key=key, error=error)
 
+    def case(visit: Visit, form: Form, typed: Typed, error: str, request: web.Request) -> Awaitable[str]:
+        receipt, key = named(request, "receipt"), typed.event_key
+        return pages.eval_case(visit, receipt, form=form, event_key=key, error=error)
+
     return {
+        "/receipts/{receipt}/case": (
+            lambda visit, form, request: forms.keep_case(visit, form, named(request, "receipt")),
+            case,
+        ),
         "/new-eval-set": (lambda visit, form, _: forms.bring_in(visit, form), new),
         "/eval-sets/{name}/hold": (
             lambda visit, form, request: forms.set_aside(visit, form, named(request, "name")),

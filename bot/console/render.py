@@ -19,6 +19,7 @@ from bot.model_outline import model_notes
 from bot.outline import outline
 from core import i18n
 from core.domain.codraft import ARTIFACT
+from core.domain.eval_set import FROM_THREADS
 from core.domain.feedback import Thumb
 from core.domain.message import PRODUCT
 from core.domain.receipt import Usage
@@ -261,6 +262,7 @@ class Renderer:
             reader,
             fragment=fragment,
             view=view,
+            case_prompts=FROM_THREADS,
             receipt_tokens=_receipt_tokens(view, reader.locale),
             receipt_cost=_cost(view.usage, reader.locale),
             schema=json.dumps(view.output_schema, ensure_ascii=False, indent=2) if view.output_schema else "",

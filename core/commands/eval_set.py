@@ -1,6 +1,7 @@
 """Eval sets: the list, one set with its cases, bringing a workspace's own in and taking it out again (spec §10)."""
 
 import asyncio
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,8 @@ from core.store.eval_set import (
     newest_eval_sets,
 )
 
+SET_FILE = "set.yaml"
+_VERSION = re.compile(r"""(\bversion:\s*["']?)([0-9]{1,6})\b""")
 MOST_FILES = 100
 MOST_PROBLEMS = 50
 """Told of a set at once."""
@@ -166,6 +169,12 @@ async def import_eval_set(
     return await save_eval_set(services, actor, eval_set, texts, why, event_key=event_key)
 
 
+def next_version(files: Mapping[str, str]) -> dict[str, str]:
+    """The files of a set with the number that its next version has."""
+    head = _VERSION.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", files.get(SET_FILE, ""), count=1)
+    return {**files, SET_FILE: head}
+
+
 def _normal(data: bytes) -> str:
     """As the set was read; what cannot be read was refused."""
     text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -176,7 +185,7 @@ def _name_in(files: Mapping[str, bytes]) -> str:
     """The id that `set.yaml` gives itself, by which its folder is called. Raises Refusal for none that can be used."""
     if len(files) > MOST_FILES:
         raise Refusal("eval_set_files", had=len(files), limit=MOST_FILES)
-    for line in files.get("set.yaml", b"").decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
+    for line in files.get(SET_FILE, b"").decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "id":
             return set_name(value.partition(" #")[0].strip().strip("\"'"))

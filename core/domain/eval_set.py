@@ -138,3 +138,55 @@ class SavedEvalSet:
     version: int
     cases: int
     warnings: tuple[Phrase, ...] = ()
+
+
+# --- cases from real threads ----------------------------------------------------------------------------------------
+
+
+FROM_THREADS = ("chat.answer", "compare.answer")
+"""Prompts whose requests are messages and nothing else, so that a case can be made of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCaseRequest:
+    """A case that is to be made of an answer, as a person filled the form in; empty fields take what is usual."""
+
+    receipt_id: str
+    eval_set: str = ""
+    case_id: str = ""
+    kind: str = ""
+    """One of the kinds of cases; by default a past failure."""
+    human: str = ""
+    """A condition for a person; without one a person is asked whether the output does what is asked."""
+    also_mask: tuple[str, ...] = ()
+    """Words that masking would not find, such as a nickname or a street."""
+    seen: str = ""
+    """`LogCase.sha256` of what the person was shown."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCase:
+    """What would be stored of an answer, after masking. Nothing is before it is confirmed."""
+
+    receipt_id: str
+    thread_id: str
+    prompt: str
+    eval_set: str
+    is_new_set: bool
+    sets: tuple[str, ...]
+    """The workspace's own sets that have cases of this prompt."""
+    case_id: str
+    kind: str
+    lines: tuple[tuple[str, str], ...]
+    """Who said what, in order; models have no name. The last is what is answered."""
+    masked: Mapping[str, int]
+    """Personal data that was replaced, by `personal.<kind>` of the catalogue."""
+    doubts: tuple[tuple[Phrase, str], ...]
+    """What a person should look at, and the text in question."""
+    blind_spots: tuple[Phrase, ...]
+    """What masking cannot see."""
+    left_out: tuple[Phrase, ...]
+    """What stood in the request and is no part of the case."""
+    sha256: str
+    """Changes with anything that would be stored."""

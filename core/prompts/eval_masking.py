@@ -8,7 +8,16 @@ from typing import Any
 
 from core.domain.ids import WorkspaceId
 from core.prompts.eval_set import EvalCase, OriginType
-from core.prompts.masking import Personal, mask
+from core.prompts.masking import Masked, Personal, ToCheck, mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedThrough:
+    """A case without the personal data that was found, and the report of it."""
+
+    case: EvalCase
+    counts: Mapping[Personal, int]
+    to_check: tuple[ToCheck, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +37,21 @@ class Masker:
         """What may leave of a case, and what was masked. A made-up case is nobody's and leaves as it is."""
         if case.origin.type is OriginType.SYNTHETIC:
             return case, {}
-        found: Counter[Personal] = Counter()
+        looked = self.look(case)
+        return looked.case, looked.counts
+
+    def look(self, case: EvalCase) -> "LookedThrough":
+        """A case that comes from a real thread, and the report of what was masked and what a person should look at."""
+        found: list[Masked] = []
         inputs, source = self._masked(dict(case.inputs), found), self._masked(case.source, found)
-        return replace(case, inputs=inputs, source=source), found
+        counts: Counter[Personal] = Counter()
+        for one in found:
+            counts.update(one.counts)
+        return LookedThrough(
+            case=replace(case, inputs=inputs, source=source),
+            counts=counts,
+            to_check=tuple(check for one in found for check in one.to_check),
+        )
 
     def output(self, case: EvalCase, text: str) -> str:
         """What may be stored of an answer."""
@@ -39,10 +60,10 @@ class Masker:
     def _names(self, case: EvalCase) -> tuple[str, ...]:
         return () if case.origin.type is OriginType.SYNTHETIC else self.names
 
-    def _masked(self, value: Any, found: Counter[Personal]) -> Any:
+    def _masked(self, value: Any, found: list[Masked]) -> Any:
         if isinstance(value, str):
             masked = mask(value, key=self.key, names=self.names)
-            found.update(masked.counts)
+            found.append(masked)
             return masked.text
         if isinstance(value, tuple | list):
             return type(value)(self._masked(one, found) for one in value)

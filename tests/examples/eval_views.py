@@ -20,6 +20,7 @@ from core.domain.eval_set import (
     EvalSetPage,
     EvalSetVersionView,
     HeldCase,
+    LogCase,
     QuarantineKind,
 )
 from core.domain.evaluation import CaseRuns, CheckResult, CheckStatus, Comparison, Conditions, Sample, compare
@@ -155,6 +156,24 @@ def held(*, lifted: bool = False, counts: bool = True) -> HeldCase:
         lifted_by=HOSTILE if lifted else "",
         counts=counts,
     )
+
+
+LOG_CASE = LogCase(
+    receipt_id="r1",
+    thread_id="t1",
+    prompt="chat.answer",
+    eval_set=HOSTILE,
+    is_new_set=True,
+    sets=(HOSTILE,),
+    case_id=HOSTILE,
+    kind="past_failure",
+    lines=((HOSTILE, HOSTILE), ("", HOSTILE)),
+    masked={"personal.mail": 2},
+    doubts=((Phrase(key="personal_doubt.seven_digits"), HOSTILE),),
+    blind_spots=(Phrase(key="personal_blind.address"),),
+    left_out=(Phrase(key="origin.attachment"),),
+    sha256="0" * 64,
+)
 
 
 def eval_set_page(*, shipped: bool = False) -> EvalSetPage:

@@ -1,6 +1,7 @@
 """The pages of prompts, drawn from the examples."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from bot.console.parse import Form
@@ -11,7 +12,7 @@ from core.domain.artifact import diff
 from core.domain.eval_run import OPEN, EvalStatus
 from core.domain.prompt import GATE_REFUSALS, DraftCheck, PromptState, PromptText
 from core.domain.word_diff import word_diff
-from tests.examples.eval_views import ESTIMATES, QUESTIONS, REQUEST, eval_set_page
+from tests.examples.eval_views import ESTIMATES, LOG_CASE, QUESTIONS, REQUEST, eval_set_page
 from tests.examples.eval_views import item as evaluated
 from tests.examples.eval_views import pages as evaluations
 from tests.examples.prompt_views import (
@@ -109,3 +110,5 @@ def eval_set_pages(drawn: Callable[..., tuple[str, str]]) -> Iterator[tuple[str,
     files = {"set.yaml": HOSTILE, f"cases/{HOSTILE}": HOSTILE}
     context = {"field": "file.", "prefix": "team-", "reason": HOSTILE, "reason_chars": 500}
     yield drawn("eval_set_new", files=files, **context)
+    for kept in (LOG_CASE, replace(LOG_CASE, masked={}, doubts=(), left_out=(), is_new_set=False)):
+        yield drawn("eval_case", case=kept, form=REFUSED)

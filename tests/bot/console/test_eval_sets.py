@@ -3,8 +3,8 @@
 import io
 import zipfile
 
-from bot.console.eval_set_file import next_version
 from bot.console.prompt_zip import zipped
+from core.commands.eval_set import next_version
 from tests.bot.console.conftest import Ground, Visitor
 from tests.bot.console.page_source import PageSource
 from tests.bot.console.test_carry import in_japanese, links
@@ -134,3 +134,45 @@ async def test_a_case_is_set_aside_with_a_reason_and_counted_again(ground: Groun
         status, _, refused = await visitor.post(f"{WHERE}/hold", sent)
         assert status in (404, 422), forged
         assert refused.all("p", class_="error")
+
+
+async def test_an_answer_becomes_a_case_after_it_was_shown_masked_and_confirmed(ground: Ground) -> None:
+    visitor = ground.visitor
+    thread = await visitor.start_thread("Write to mika@example.org, says Mikachan. 1234567")
+    page = await visitor.answered(thread, 1)
+    receipt = links(page, "/receipts/")[-1]
+    opened = await visitor.get(receipt)
+    assert f"{receipt}/case" in links(opened, receipt)
+    case = await visitor.get(f"{receipt}/case")
+    stored = case.one("ol", class_="parts").text
+    assert "mika@example.org" not in stored
+    assert "Mikachan" in stored
+    report = case.one("div", class_="aside").text
+    assert "mail addresses 1" in report
+    assert "1234567 Seven digits" in report
+    assert "Postal addresses are not found." in report
+    fields = {**case.fields(), "also_mask": "Mikachan", "human": "It is short."}
+    status, _, unseen = await visitor.post(f"{receipt}/case", {**fields, "reason": "it was long"})
+    assert status == 422
+    assert "no longer what you were shown" in error(unseen)
+    assert "no case" not in (await visitor.get("/eval-sets")).text
+    await visitor.get("/eval-sets/team-chat-answer", status=404)
+
+    _, _, looked = await visitor.post(f"{receipt}/case/look", {**unseen.fields(), "reason": "it was long"})
+    assert "Mikachan" not in looked.one("ol", class_="parts").text
+    assert looked.fields()["human"] == "It is short."
+    wrong = {**looked.fields(), "case_id": "not a name"}
+    status, _, refused = await visitor.post(f"{receipt}/case", wrong)
+    assert status == 422
+    assert "cannot be the name of a case" in error(refused)
+    assert refused.fields()["case_id"] == "not a name"
+    assert refused.fields()["human"] == "It is short."
+    status, path, page = await visitor.post(f"{receipt}/case", looked.fields())
+    assert (status, path) == (200, "/eval-sets/team-chat-answer"), error(page)
+    kept = page.one("details", class_="prompt-part eval-case").text
+    assert "from real threads" in kept
+    assert "It is short." in kept
+    assert "Mikachan" not in kept
+    await visitor.get("/receipts/none/case", status=404)
+    await in_japanese(visitor)
+    assert "保存される内容" in (await visitor.get(f"{receipt}/case")).text
