@@ -36,6 +36,9 @@ SETUPS: dict[Mode, dict[str, Any]] = {
     Mode.CODRAFT: {"models": ["alpha", "beta"], "passes": 1},
     Mode.WORKFLOW: {"workflow": "research_brief", "models": ["alpha", "beta"]},
 }
+MEMO = "decision_memo"
+MODES = {**{mode.value: mode for mode in Mode}, MEMO: Mode.WORKFLOW}
+"""What begins a thread, and the mode of that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,7 @@ class Task:
     wave: int
     """Number of this process, from 1; it begins one thread."""
     kind: str
-    """A mode, or what is done with the answers of a Compare: `comparison` or `cross_review`."""
+    """A mode, a workflow by its name, or what is done with the answers of a Compare: `comparison`, `cross_review`."""
 
     def argument(self) -> str:
         return json.dumps(asdict(self))
@@ -146,7 +149,8 @@ async def work(world: World, task: Task) -> None:
 
 async def begin(world: World, task: Task) -> str:
     aki = await world.person()
-    mode = Mode(task.kind) if task.kind in set(Mode) else Mode.COMPARE
+    mode = MODES.get(task.kind, Mode.COMPARE)
+    setup = {**SETUPS[mode], **({"workflow": task.kind} if task.kind == MEMO else {})}
     event = f"wave-{task.wave}"
     said = Said(
         text=f"Question of {event}",
@@ -155,12 +159,12 @@ async def begin(world: World, task: Task) -> str:
         mentions_bot=True,
         place=Place(platform=PLATFORM, channel="C1", thread=event),
         mode=mode,
-        setup=SETUPS[mode],
+        setup=setup,
         estimate_seen=True,
     )
     result = await say(world.services, aki, said)
     run_id, thread_id = str(result.run_id), result.thread_id
-    if task.kind == mode.value or thread_id is None:
+    if task.kind in MODES or thread_id is None:
         return run_id
     await world.finished(run_id)
     if task.kind == "comparison":

@@ -18,7 +18,7 @@ from tests.soak.modes_child import Task
 from tests.soak.test_kill import start
 from tests.soak.world import call
 
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 CHANCE = secrets.SystemRandom()
 AFTER_S = 0.3
@@ -45,6 +45,9 @@ PHASES = (
     ("workflow", "brief/draft"),
     ("workflow", "brief/critique.1"),
     ("workflow", "brief/revise.1"),
+    ("decision_memo", "debate/positions:B"),
+    ("decision_memo", "debate/synthesis"),
+    ("decision_memo", "review/verdict:1"),
     ("cross_review", "verdict:1"),
     ("cross_review", "verdict:2"),
     ("cross_review", "verdict:1"),

@@ -389,6 +389,14 @@ async def test_an_address_without_anything_says_so(ground: Ground) -> None:
         assert page.one("h1").text == "This did not work"
 
 
+async def test_a_dialog_says_once_that_it_did_not_work_and_is_closed_where_it_stands(ground: Ground) -> None:
+    dialog = await ground.visitor.get("/receipts/none", fragment=True, status=404)
+    assert dialog.text.count("This did not work") == 1
+    assert dialog.one("h2").text == "This did not work"
+    assert dialog.one("button", data_close="").text == "Close"
+    assert dialog.all("a") == []
+
+
 async def test_a_bug_shows_a_sentence_and_never_its_trace(
     ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

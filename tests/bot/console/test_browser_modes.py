@@ -72,7 +72,11 @@ async def test_a_compare_is_watched_compared_reviewed_and_branched(
     await start(me, "compare")
     await expect(page.locator(".progress")).to_contain_text("of 2 answers are there")
     await expect(page.locator(".streamed")).to_have_count(2, timeout=ANSWER_MS)
-    await expect(page.locator(".streamed").nth(1)).to_contain_text("scripted", timeout=ANSWER_MS)
+    await expect(page.locator(".streamed").nth(1).locator("strong")).to_contain_text(
+        "scripted", timeout=ANSWER_MS
+    )
+    await expect(page.get_by_role("button", name="Stop this answer").first).to_be_visible()
+    await expect(page.get_by_role("button", name="Stop the run")).to_have_count(1)
     await me.shot("compare-writing")
     await quiet(me)
     await expect(page.locator(".answer .author")).to_have_text(["demo-sage", "demo-critic"])
@@ -109,7 +113,7 @@ async def test_a_debate_goes_round_by_round_and_stops(console: ServedConsole, ch
     await expect(page.locator(".progress")).to_contain_text("Round 2 of 4", timeout=ANSWER_MS)
     await me.shot("debate-round")
     await expect(page.locator(".progress")).to_contain_text("Round 3 of 4", timeout=ANSWER_MS)
-    await page.locator(".progress").get_by_role("button", name="Stop").click()
+    await page.locator(".progress").get_by_role("button", name="Stop the run").click()
     await expect(page.locator(".answer.stopped")).to_be_visible(timeout=ANSWER_MS)
     await expect(page.locator(".progress")).to_have_count(0, timeout=ANSWER_MS)
     await expect(page.locator(".part-label", has_text="synthesis")).to_have_count(0)
@@ -123,6 +127,10 @@ async def test_a_draft_is_edited_passed_on_and_downloaded(console: ServedConsole
     await start(me, "codraft")
     await quiet(me)
     await expect(page.locator(".code .added").first).to_be_visible()
+    for width in (390, 1280):
+        await page.set_viewport_size({"width": width, "height": 860})
+        beyond = await page.locator(".diff pre").first.evaluate("one => one.scrollWidth - one.clientWidth")
+        assert beyond <= 0, width
     await me.shot("codraft")
     thread = page.url
     await page.get_by_role("link", name="Newest version").click()
