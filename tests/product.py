@@ -282,8 +282,8 @@ async def eventually(holds: Callable[[], object]) -> None:
 
 
 def catalogue() -> Catalogue:
-    """Real-looking models whose calls end in the ScriptedModel: `seer` sees images, the id of
-    `fluid` floats, `small` is small and dear."""
+    """Real-looking models whose calls end in the ScriptedModel: `seer` sees images, `small` is small and dear, the id
+    of `fluid` floats."""
     models = {
         "alpha": {
             "id": "openai/alpha-2026-01-01",
@@ -301,11 +301,6 @@ def catalogue() -> Catalogue:
             "context_tokens": 64_000,
             "vision": True,
         },
-        "fluid": {
-            "id": "openai/fluid-latest",
-            "api_base": "http://127.0.0.1:9/v1",
-            "context_tokens": 64_000,
-        },
         "small": {
             "id": "openai/small-2026-01-01",
             "api_base": "http://127.0.0.1:9/v1",
@@ -313,6 +308,11 @@ def catalogue() -> Catalogue:
             "max_output_tokens": 1_000,
             "input_price": 1_000.0,
             "output_price": 1_000.0,
+        },
+        "fluid": {
+            "id": "openai/fluid-latest",
+            "api_base": "http://127.0.0.1:9/v1",
+            "context_tokens": 64_000,
         },
     }
     return load_catalogue(

@@ -88,7 +88,7 @@ async def test_two_reviewers_are_estimated_in_the_form_and_start_once(slack: Sla
     view = await form_of_review(slack, root)
     shown = await estimated(slack, view["id"], {"reviewers": "2", "focus": "mind the cost"})
     assert "Calls to models: 2." in texts_of(shown)
-    assert "Reviewers: seer, fluid" in texts_of(shown)
+    assert "Reviewers: seer, small" in texts_of(shown)
     assert len(slack.model.calls) == 2
     changed = await estimated(slack, view["id"], {"reviewers": "2", "focus": "mind the time"})
     assert "Calls to models: 2." in texts_of(changed)
