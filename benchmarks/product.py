@@ -10,8 +10,9 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from bot.wiring import SystemClock
+from core.commands.eval_view import EvalViewer
 from core.commands.person import PersonSeen, WorkspaceSeen, identify
-from core.commands.services import Services
+from core.commands.services import Services, enqueue
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Actor, Policy
 from core.domain.thread import Place
@@ -126,7 +127,9 @@ async def running_product(folder: Path, models: Catalogue, gateway: ModelGateway
     )
 
     async def body(run: DurableRun) -> None:
-        await carry_out(bench, run)
+        following = await carry_out(bench, run, EvalViewer(services))
+        if following is not None:
+            await enqueue(services, following)
 
     settings = EngineSettings(url=f"sqlite:///{folder / 'engine.db'}", drain_s=5.0)
     engine = Engine(settings, body, metrics=metrics)

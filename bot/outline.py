@@ -33,9 +33,13 @@ class Outline:
     """It says that something went wrong."""
     links: tuple[LinkItem, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    """Label and text of what people have to read as it came; as much of each is shown as there is room for."""
     buttons: tuple[Button, ...] = ()
     document: str = ""
-    """What is attached as a file, Markdown; empty where the lines say everything."""
+    """What is attached as a file, Markdown; empty where the lines say everything. Where there are texts, only if one of
+    them is not shown whole."""
+    document_name: str = "card.md"
 
 
 def outline(view: HandoverHeaderView | DeliveryView | AdoptionCardView, locale: str) -> Outline:

@@ -36,11 +36,12 @@ from bot.slack.oauth import Installing
 from bot.slack.people import PLATFORM as SLACK
 from core.commands import care, prompt_files
 from core.commands.console import PLATFORM, LocalChannels, set_up
+from core.commands.eval_view import EvalViewer
 from core.commands.export import export_for_operator
 from core.commands.high_water import CommandRegister
 from core.commands.installation import Installations
 from core.commands.prompt_gate import floating_targets
-from core.commands.services import Services
+from core.commands.services import Services, enqueue
 from core.commands.upkeep import (
     apply_retention,
     close_run_out_requests,
@@ -265,10 +266,12 @@ def _services(
     )
 
     async def body(run: DurableRun) -> None:
-        await carry_out(bench, run)
+        following = await carry_out(bench, run, EvalViewer(services))
+        if following is not None:
+            await enqueue(services, following)
 
     engine = Engine(EngineSettings(url=engine_url), body, metrics=metrics)
-    return Services(
+    services = Services(
         store=store,
         engine=engine,
         models=catalogue,
@@ -281,6 +284,7 @@ def _services(
         clock=clock,
         feedback=metrics.count_feedback,
     )
+    return services
 
 
 def _schedule(services: Services) -> None:

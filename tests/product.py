@@ -17,9 +17,10 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from uuid6 import uuid7
 
+from core.commands.eval_view import EvalViewer
 from core.commands.person import PersonSeen, WorkspaceSeen, identify
 from core.commands.say import Said, SaidResult, Upload, say
-from core.commands.services import Services
+from core.commands.services import Services, enqueue
 from core.commands.thread import show_thread
 from core.domain.errors import FailureKind, ModelFailure, PlatformFailure
 from core.domain.ids import ThreadId, WorkspaceId
@@ -417,7 +418,9 @@ async def _open(
     )
 
     async def body(run: DurableRun) -> None:
-        await carry_out(bench, run)
+        following = await carry_out(bench, run, EvalViewer(services))
+        if following is not None:
+            await enqueue(services, following)
 
     engine = Engine(
         EngineSettings(

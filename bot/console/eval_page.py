@@ -8,7 +8,8 @@ from bot.console.prompt_page import NO_FORM, PromptPages
 from bot.console.visit import Visit
 from bot.eval_report import EvalReport, html_report
 from bot.prompt_outline import version_in
-from core.commands.eval import estimate_eval, human_queue, list_evals, show_eval
+from core.commands.eval import estimate_eval, list_evals, show_eval
+from core.commands.eval_question import human_queue
 from core.commands.model import list_models
 from core.commands.prompt import show_prompt
 from core.domain.eval_run import MAX_COMMENT_CHARS, MOST_REPEATS, OPEN, USUAL_REPEATS, EvalRequest

@@ -7,7 +7,8 @@ from bot.console.outcome import Outcome
 from bot.console.parse import Form, event_key_of
 from bot.console.visit import Visit
 from core import i18n
-from core.commands.eval import give_verdict, start_eval, stop_eval
+from core.commands.eval import start_eval, stop_eval
+from core.commands.eval_question import give_verdict
 from core.commands.services import Services
 from core.domain.errors import Refusal
 from core.domain.eval_gate import Judgement

@@ -9,6 +9,7 @@ from bot.discord import limit
 from bot.discord.card import Card, LinkButton, PressButton, TextFile
 from bot.discord.limit import head, size
 from bot.discord.split import balanced, split
+from bot.eval_outline import eval_outline
 from bot.outline import Outline, outline
 from core.domain.message import Cut
 from core.domain.thread import Place
@@ -20,6 +21,8 @@ from core.domain.view import (
     Button,
     ButtonAction,
     DeliveryView,
+    EvalCardView,
+    EvalQuestionView,
     HandoverHeaderView,
     NoticeView,
     PostView,
@@ -35,7 +38,16 @@ FOOTER: Final = 500
 """Units kept free for what stands below an answer."""
 NAME: Final = 80
 QUOTE: Final = 200
+TEXT: Final = 450
+"""Of each text of a card that is shown as it came."""
 ITEMS: Final = 10
+STRONG: Final = (
+    ButtonAction.STOP,
+    ButtonAction.STOP_RUN,
+    ButtonAction.KEEP_ANSWER,
+    ButtonAction.EVAL_STOP,
+    ButtonAction.EVAL_PASS,
+)
 """Lines of a list that a card shows."""
 
 
@@ -84,6 +96,8 @@ def render(view: PostView, locale: str, *, guild: str) -> tuple[Card, ...]:
             return (_notice(view, locale, guild),)
         case HandoverHeaderView() | DeliveryView() | AdoptionCardView():
             return (_outlined(outline(view, locale), locale, guild),)
+        case EvalCardView() | EvalQuestionView():
+            return (_outlined(eval_outline(view, locale), locale, guild),)
         case _:
             assert_never(view)
 
@@ -167,7 +181,7 @@ def press(button: Button, locale: str) -> PressButton:
         label=text(locale, f"button.{button.action.value}"),
         action=button.action.value,
         ref=button.ref,
-        strong=button.action in (ButtonAction.STOP, ButtonAction.STOP_RUN, ButtonAction.KEEP_ANSWER),
+        strong=button.action in STRONG,
     )
 
 
@@ -192,12 +206,15 @@ def _header(view: BranchHeaderView, locale: str, guild: str) -> Card:
 
 
 def _outlined(card: Outline, locale: str, guild: str) -> Card:
-    """A card of a handover or an adoption; what its lines cut stands whole in the file."""
+    """A card of a handover, an adoption or an evaluation; what it cuts stands whole in the file."""
     lines = [f"{'⚠️ ' if card.alarm else ''}**{plain(card.title, QUOTE)}**"]
     for label, words in card.lines:
         shown = [plain(line, QUOTE) for line in words.splitlines() if line.strip()][:ITEMS]
         head_of = f"**{plain(label)}:** " if label else ""
         lines.append(head_of + (shown[0] if len(shown) == 1 else "".join(f"\n> {line}" for line in shown)))
+    for label, words in card.texts:
+        shown = [plain(line, QUOTE) for line in head(words, TEXT).splitlines() if line.strip()]
+        lines += [f"**{plain(label)}**", *(f"> {line}" for line in shown)]
     lines += [_quote(quote) for quote in card.quotes]
     pressed: list[PressButton | LinkButton] = [*presses(card.buttons, locale)]
     pressed += [
@@ -205,8 +222,11 @@ def _outlined(card: Outline, locale: str, guild: str) -> Card:
         for one in card.links
         if one.place and one.place.thread
     ]
-    file = TextFile(name="card.md", text=card.document) if card.document else None
-    return Card(content=head("\n".join(lines), limit.CONTENT), buttons=tuple(pressed), file=file)
+    content = "\n".join(lines)
+    cut = size(content) > limit.CONTENT or any(size(words) > QUOTE for _, words in card.texts)
+    attached = card.document and (cut or not card.texts)
+    file = TextFile(name=card.document_name, text=card.document) if attached else None
+    return Card(content=head(content, limit.CONTENT), buttons=tuple(pressed), file=file)
 
 
 def _quote(quote: Quote) -> str:

@@ -4,15 +4,16 @@ A payload's Markdown is limited to 12,000 characters and all of its texts to abo
 here leave room for what stands beside them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
+from bot.eval_outline import eval_outline
 from bot.outline import Outline, outline
-from bot.slack.block import Block, actions, button, context, link, markdown, option, section, thumbs
+from bot.slack.block import Block, actions, button, context, link, literal, markdown, option, section, thumbs
 from bot.slack.files import OutgoingFile
-from bot.slack.markdown import defuse, escape, one_line, settled, shorten, split, to_mrkdwn, units
+from bot.slack.markdown import defuse, escape, fit, one_line, settled, shorten, split, to_mrkdwn, units
 from bot.slack.parse import ACTION, FEEDBACK_ACTION, MORE, SEPARATOR
 from core import i18n
 from core.domain.feedback import Thumb
@@ -28,6 +29,8 @@ from core.domain.view import (
     Button,
     ButtonAction,
     DeliveryView,
+    EvalCardView,
+    EvalQuestionView,
     HandoverHeaderView,
     NoticeView,
     PostView,
@@ -42,6 +45,7 @@ LIVE: Final = 3_000
 PIECES: Final = 5
 """An answer that needs more messages goes into a file."""
 
+STOPS: Final = (ButtonAction.STOP, ButtonAction.STOP_RUN, ButtonAction.EVAL_STOP)
 NOTIFICATION: Final = 300
 PLAIN: Final = 3_900
 """`chat.update` takes 4,000 characters of text (docs.slack.dev, chat.update)."""
@@ -49,9 +53,17 @@ PLAIN: Final = 3_900
 QUOTE: Final = 250
 ITEMS: Final = 10
 SECTION: Final = 2_900
+TEXT: Final = 2_500
+"""Of each text of a card that is shown as it came; three of them leave room for the lines."""
+
 BUTTONS: Final = 5
 OVERFLOW: Final = 5
 """Options of one overflow menu; the buttons that do not fit a row go there."""
+
+
+def _in_mrkdwn(text: Mapping[str, str]) -> str:
+    """A paragraph in Slack's own dialect, in which one that is shown exactly as it is has to be escaped."""
+    return escape(text["text"]) if text["type"] == "plain_text" else text["text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +78,7 @@ class SlackMessage:
     def last_resort(self) -> "SlackMessage":
         """The same with texts alone, for when Slack refuses the blocks."""
         texts = [
-            to_mrkdwn(b["text"]) if b["type"] == "markdown" else b["text"]["text"]
+            to_mrkdwn(b["text"]) if b["type"] == "markdown" else _in_mrkdwn(b["text"])
             for b in self.blocks
             if b["type"] in ("markdown", "section")
         ]
@@ -107,6 +119,8 @@ def render(view: PostView, around: Surroundings) -> Rendered:
             return Rendered(messages=(_notice(view, around),))
         case HandoverHeaderView() | DeliveryView() | AdoptionCardView():
             return _outlined(outline(view, around.locale), around)
+        case EvalCardView() | EvalQuestionView():
+            return _outlined(eval_outline(view, around.locale), around)
         case _:
             assert_never(view)
 
@@ -233,7 +247,7 @@ def _buttons(buttons: tuple[Button, ...], locale: str) -> list[Block]:
             i18n.text(locale, f"button.{one.action}"),
             f"{ACTION}{one.action}",
             one.ref,
-            style="danger" if one.action in (ButtonAction.STOP, ButtonAction.STOP_RUN) else "",
+            style="danger" if one.action in STOPS else "",
         )
         for one in shown
     ]
@@ -287,7 +301,7 @@ def _branch_header(view: BranchHeaderView, around: Surroundings) -> Rendered:
 
 
 def _outlined(card: Outline, around: Surroundings) -> Rendered:
-    """A card of a handover or an adoption; what its lines cut stands whole in the file."""
+    """A card of a handover, an adoption or an evaluation; what it cuts stands whole in the file."""
     title = escape(one_line(card.title, QUOTE))
     lines = [f"{':warning: ' if card.alarm else ''}*{title}*"]
     for label, words in card.lines:
@@ -301,10 +315,13 @@ def _outlined(card: Outline, around: Surroundings) -> Rendered:
         if one.place and one.place.thread
     ]
     blocks: list[Block] = [section(shorten(line, SECTION)) for line in lines]
+    for label, words in card.texts:
+        blocks += [section(f"*{escape(one_line(label, 100))}*"), literal(words[: fit(words, TEXT)])]
     blocks += _buttons(card.buttons, around.locale)
     file = None
-    if card.document:
-        file = OutgoingFile(name="card.md", title=one_line(card.title, 200), data=card.document.encode())
+    if card.document and (not card.texts or any(units(words) > TEXT for _, words in card.texts)):
+        title_of_file = one_line(card.title, 200)
+        file = OutgoingFile(name=card.document_name, title=title_of_file, data=card.document.encode())
     return Rendered(messages=(SlackMessage(blocks=tuple(blocks), text=title),), file=file)
 
 

@@ -1,4 +1,4 @@
-"""Evaluations: what one would cost, starting and stopping, results, and what people say of outputs (spec §10)."""
+"""Evaluations: what one would cost, starting and stopping, and results (spec §10)."""
 
 import asyncio
 import logging
@@ -12,31 +12,29 @@ from core.commands.eval_model import same_words, usual_model
 from core.commands.eval_standing import (
     Judged,
     access_evals,
+    authorise_verdict,
+    find_here,
     item_of,
     judge,
     may_hold,
     models_of,
-    own_counts,
-    question_in,
 )
 from core.commands.prompt_standing import Standing, standing_of
-from core.commands.services import Services, choose_model
+from core.commands.prompt_tell import do_tell_eval
+from core.commands.services import Services, can_see, choose_model, enqueue
 from core.domain.errors import ConfigurationError, Refusal, StoreUnavailable
-from core.domain.eval_gate import HumanVerdict, Judgement
 from core.domain.eval_run import (
-    MAX_COMMENT_CHARS,
     MOST_REPEATS,
+    OPEN,
     EvalEstimate,
     EvalItem,
     EvalPage,
-    EvalQuestion,
     EvalRequest,
     Side,
-    VerdictRequest,
 )
 from core.domain.evaluation import CONFIRM_REPEATS
-from core.domain.ids import PersonId, WorkspaceId
-from core.domain.policy import Action, Actor, Policy, Subject, authorise
+from core.domain.ids import ThreadId, WorkspaceId
+from core.domain.policy import Action, Actor, Policy
 from core.domain.receipt import PromptRef
 from core.engine.evaluating import EVALUATION, conditions_of, seat_of
 from core.prompts.eval_masking import Masker
@@ -48,13 +46,11 @@ from core.store.eval_set import eval_set_now, newest_eval_sets
 from core.store.evaluation import (
     EvalRun,
     do_add_eval,
-    do_give_verdict,
     evals_of,
-    find_eval,
     progress_of,
 )
 from core.store.prompt import StoredPrompt
-from core.store.workspace import people
+from core.store.workspace import people, platform_of
 
 log = logging.getLogger(__name__)
 
@@ -204,9 +200,20 @@ async def _estimate(services: Services, workspace_id: WorkspaceId, plan: Plan) -
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-async def start_eval(services: Services, actor: Actor, request: EvalRequest, *, event_key: str) -> str:
-    """Begin an evaluation; its id. Raises Refusal, and then nothing is begun."""
+async def start_eval(
+    services: Services,
+    actor: Actor,
+    request: EvalRequest,
+    *,
+    event_key: str,
+    thread_id: ThreadId | None = None,
+) -> str:
+    """Begin an evaluation; its id. Raises Refusal, and then nothing is begun.
+
+    `thread_id`: a thread of the product that is told of it, where the request names no channel.
+    """
     access_evals(services, actor, Action.EVALUATE_PROMPT)
+    await _check_channel(services, actor, request.channel)
     async with services.store.reading() as session:
         settled = await find_settled(session, actor.workspace_id, event_key)
     if settled is not None:
@@ -214,8 +221,18 @@ async def start_eval(services: Services, actor: Actor, request: EvalRequest, *, 
     policy = services.policy(actor.workspace)
     plan = await plan_eval(services, actor.workspace_id, policy, request)
     return await begin_eval(
-        services, actor.workspace_id, plan, policy, by=actor.person_id, event_key=event_key
+        services, actor.workspace_id, plan, policy, actor=actor, event_key=event_key, thread_id=thread_id
     )
+
+
+async def _check_channel(services: Services, actor: Actor, channel: str) -> None:
+    """Raises Refusal for a channel that the actor cannot see: nobody is told things in a place they cannot read."""
+    if not channel:
+        return
+    async with services.store.reading() as session:
+        platform = await platform_of(session, actor.workspace_id)
+    if not await can_see(services, actor, platform, channel):
+        raise Refusal("eval_channel_unseen")
 
 
 async def begin_eval(
@@ -224,10 +241,12 @@ async def begin_eval(
     plan: Plan,
     policy: Policy,
     *,
-    by: PersonId | None,
+    actor: Actor | None,
     event_key: str,
+    thread_id: ThreadId | None = None,
 ) -> str:
-    """Store an evaluation and hand it to the engine; its id. `by` is None for the operator. Raises Refusal."""
+    """Store an evaluation and hand it to the engine; its id. `actor` is None for the operator. Raises Refusal."""
+    by = actor.person_id if actor else None
     estimate = await _estimate(services, workspace_id, plan)
     if estimate.needs_acknowledgement and not plan.request.acknowledged:
         raise Refusal(
@@ -255,8 +274,15 @@ async def begin_eval(
         settled = await claim(session, workspace_id, (event_key,), services.clock)
         if settled is not None:
             return str(settled["run_id"])
-        await do_add_eval(session, run)
+        told = None
+        if actor is None:
+            await do_add_eval(session, run)
+        else:
+            channel = plan.request.channel
+            told = await do_tell_eval(session, services, actor, run, channel=channel, thread_id=thread_id)
         await settle(session, workspace_id, (event_key,), {"run_id": run.id})
+    if told is not None:
+        await enqueue(services, told)
     await enqueue_eval(services, workspace_id, run.id)
     return run.id
 
@@ -273,19 +299,15 @@ async def enqueue_eval(services: Services, workspace_id: WorkspaceId, run_id: st
         )
 
 
-async def stop_eval(services: Services, actor: Actor, run_id: str) -> None:
-    """Have an evaluation end; results that are stored stay. Harmless on one that has ended. Raises Refusal."""
+async def stop_eval(services: Services, actor: Actor, run_id: str) -> bool:
+    """Have an evaluation end; results that are stored stay. False, and harmless, on one that has ended.
+
+    Raises Refusal.
+    """
     access_evals(services, actor, Action.EVALUATE_PROMPT)
-    await _find(services, actor, run_id)
+    run = await find_here(services, actor, run_id)
     await services.engine.request_stop(run_id)
-
-
-async def _find(services: Services, actor: Actor, run_id: str) -> EvalRun:
-    async with services.store.reading() as session:
-        run = await find_eval(session, actor.workspace_id, run_id)
-    if run is None:
-        raise Refusal("eval_not_found")
-    return run
+    return run.status in OPEN
 
 
 # --- looking --------------------------------------------------------------------------------------------------------
@@ -303,7 +325,7 @@ async def list_evals(services: Services, actor: Actor, prompt: str | None = None
 async def show_eval(services: Services, actor: Actor, run_id: str) -> EvalPage:
     """One evaluation with everything that is known of it now. Raises Refusal."""
     access_evals(services, actor, Action.READ_PROMPT)
-    judged = await judge(services, actor, await _find(services, actor, run_id))
+    judged = await judge(services, actor, await find_here(services, actor, run_id))
     calls = list(judged.results.values())
     reported = {
         side: tuple(
@@ -327,65 +349,7 @@ async def show_eval(services: Services, actor: Actor, run_id: str) -> EvalPage:
 
 def _may_judge(services: Services, actor: Actor, judged: Judged) -> bool:
     try:
-        _authorise_verdict(services, actor, judged)
+        authorise_verdict(services, actor, judged)
     except Refusal:
         return False
     return True
-
-
-# --- people ---------------------------------------------------------------------------------------------------------
-
-
-async def human_queue(
-    services: Services, actor: Actor, run_id: str | None = None
-) -> tuple[EvalQuestion, ...]:
-    """What waits for a person in an evaluation; without one, in the newest finished one of every prompt.
-
-    What another person said decides an output, so it is asked about once. Raises Refusal.
-    """
-    access_evals(services, actor, Action.READ_PROMPT)
-    if run_id is not None:
-        runs = [await _find(services, actor, run_id)]
-    else:
-        async with services.store.reading() as session:
-            listed = await evals_of(session, actor.workspace_id, None, most=MOST_LISTED)
-        finished = [run for run in listed if run.finished_at is not None]
-        runs = list({run.prompt: run for run in reversed(finished)}.values())
-    found: list[EvalQuestion] = []
-    for run in runs:
-        judged = await judge(services, actor, run)
-        found += judged.waiting(actor)
-    return tuple(found)
-
-
-async def give_verdict(services: Services, actor: Actor, request: VerdictRequest, *, event_key: str) -> None:
-    """Keep what a person says of one output, in the place of what they said before. Raises Refusal."""
-    access_evals(services, actor, Action.READ_PROMPT)
-    judged = await judge(services, actor, await _find(services, actor, request.run_id))
-    _authorise_verdict(services, actor, judged)
-    question_in(judged, request)
-    comment = " ".join(request.comment.split())
-    if request.judgement is Judgement.FAIL and not comment:
-        raise Refusal("eval_comment_missing")
-    if len(comment) > MAX_COMMENT_CHARS:
-        raise Refusal("eval_comment_long", limit=MAX_COMMENT_CHARS)
-    verdict = HumanVerdict(
-        case_id=request.case_id,
-        criterion=request.criterion,
-        output_sha256=request.output_sha256,
-        judgement=request.judgement,
-        person=actor.person_id,
-        comment=comment,
-    )
-    async with services.store.writing() as session:
-        if await claim(session, actor.workspace_id, (event_key,), services.clock) is None:
-            await do_give_verdict(
-                session, actor.workspace_id, judged.run.prompt, judged.run.id, verdict, services.clock.now()
-            )
-
-
-def _authorise_verdict(services: Services, actor: Actor, judged: Judged) -> None:
-    """Raises Refusal for whoever may not verify, and for the author where another person has to look."""
-    policy = services.policy(actor.workspace)
-    author_id = None if own_counts(policy, alone=judged.alone) else judged.run.author_id
-    authorise(actor, Action.VERIFY_PROMPT, Subject(visible=True, author_id=author_id), policy)

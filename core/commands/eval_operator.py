@@ -80,7 +80,7 @@ async def begin_for_operator(services: Services, operator: Actor, request: EvalR
     policy = services.policy(operator.workspace)
     plan = await plan_eval(services, operator.workspace_id, policy, request)
     event_key = services.clock.new_id()
-    return await begin_eval(services, operator.workspace_id, plan, policy, by=None, event_key=event_key)
+    return await begin_eval(services, operator.workspace_id, plan, policy, actor=None, event_key=event_key)
 
 
 async def resume_for_operator(services: Services, operator: Actor, run_id: str) -> None:

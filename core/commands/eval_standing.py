@@ -13,6 +13,7 @@ from core.domain.eval_gate import GateFacts, Question, Review, gate, questions, 
 from core.domain.eval_run import EvalItem, EvalModel, EvalQuestion, Side, VerdictRequest
 from core.domain.eval_set import HeldCase
 from core.domain.evaluation import Comparison, Conditions, Outcome, Quarantine, compare
+from core.domain.ids import PersonId
 from core.domain.policy import Action, Actor, Policy, Subject, authorise
 from core.domain.receipt import PromptRef
 from core.domain.reported import ReportedModel
@@ -23,7 +24,7 @@ from core.prompts.eval_set import EvalSet
 from core.prompts.pinned import load_pinned
 from core.store.eval_quarantine import held_cases
 from core.store.eval_set import eval_set_now
-from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, evals_for, verdicts_of
+from core.store.evaluation import EvalResult, EvalRun, Place, eval_results, evals_for, find_eval, verdicts_of
 from core.store.reported import reported_models
 from core.store.workspace import people
 
@@ -62,6 +63,15 @@ async def models_of(services: Services, aliases: Iterable[str]) -> tuple[EvalMod
     )
 
 
+async def find_here(services: Services, actor: Actor, run_id: str) -> EvalRun:
+    """An evaluation of the actor's workspace. Raises Refusal."""
+    async with services.store.reading() as session:
+        run = await find_eval(session, actor.workspace_id, run_id)
+    if run is None:
+        raise Refusal("eval_not_found")
+    return run
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """An evaluation as one reader finds it now."""
@@ -75,25 +85,30 @@ class Judged:
     """The workspace has one person."""
     held: Mapping[str, HeldCase]
     """Cases that people set aside, by id."""
+    names: Mapping[str, str]
+    """What the people of the workspace are called, by id."""
 
     def waiting(self, actor: Actor) -> list[EvalQuestion]:
         """What a person still has to look at, disputed outputs first."""
-        shown = {case.runs.case_id: case.runs.shown_input for case in self.comparison.cases}
-        return [
-            EvalQuestion(
-                run_id=self.run.id,
-                prompt=self.run.prompt,
-                case_id=one.case_id,
-                criterion=one.criterion,
-                output_sha256=one.output_sha256,
-                shown_input=shown[one.case_id],
-                baseline=one.baseline,
-                candidate=one.candidate,
-                disputed=one in self.review.disputed,
-                mine=next((v.judgement for v in one.verdicts if v.person == actor.person_id), None),
-            )
-            for one in (*self.review.disputed, *self.review.open)
-        ]
+        return [self.asked(one, actor.person_id) for one in self.review.waiting]
+
+    def asked(self, question: Question, reader: PersonId) -> EvalQuestion:
+        """One of its questions, as a reader is asked it."""
+        shown = next(
+            case.runs.shown_input for case in self.comparison.cases if case.runs.case_id == question.case_id
+        )
+        return EvalQuestion(
+            run_id=self.run.id,
+            prompt=self.run.prompt,
+            case_id=question.case_id,
+            criterion=question.criterion,
+            output_sha256=question.output_sha256,
+            shown_input=shown,
+            baseline=question.baseline,
+            candidate=question.candidate,
+            disputed=question in self.review.disputed,
+            mine=next((v.judgement for v in question.verdicts if v.person == reader), None),
+        )
 
 
 async def judge(
@@ -107,7 +122,7 @@ async def judge(
     async with services.store.reading() as session:
         results = await eval_results(session, run.workspace_id, run.id)
         verdicts = await verdicts_of(session, run.workspace_id, run.prompt)
-        alone = len(await people(session, run.workspace_id)) == 1
+        names = {person.id: person.name for person in await people(session, run.workspace_id)}
         standing = await standing_of(session, services.prompts, run.workspace_id, run.prompt)
         reported = await reported_models(session)
         named = run.workspace_id, services.evals, run.conditions.set_name
@@ -116,17 +131,13 @@ async def judge(
         aside = await held_cases(session, run.workspace_id, run.conditions.set_name)
     cases = eval_set.cases_of(run.prompt) if eval_set else ()
     now, policy = services.clock.now(), services.policy(actor.workspace)
-    lenient = own_counts(policy, alone=alone)
+    lenient = own_counts(policy, alone=len(names) == 1)
     held = _held(aside, now, author_id=None if lenient else run.author_id)
     comparison = compare(
         case_runs(cases, results),
         baseline=run.conditions,
         candidate=run.conditions,
-        quarantine=[
-            Quarantine(case_id=one.case_id, owner=one.owner_id, until=one.until.date())
-            for one in held.values()
-            if one.counts
-        ],
+        quarantine=_quarantine(held.values()),
         today=now.date(),
     )
     models = await models_of(services, run.models.values())
@@ -153,8 +164,9 @@ async def judge(
         comparison=comparison,
         review=reviewed,
         closed=gate(by_now, reviewed, facts),
-        alone=alone,
+        alone=len(names) == 1,
         held=held,
+        names=names,
     )
 
 
@@ -165,6 +177,15 @@ def _held(aside: Iterable[HeldCase], now: datetime, *, author_id: str | None) ->
         for one in aside
         if one.holds(now)
     }
+
+
+def _quarantine(held: Iterable[HeldCase]) -> list[Quarantine]:
+    """What of it counts."""
+    return [
+        Quarantine(case_id=one.case_id, owner=one.owner_id, until=one.until.date())
+        for one in held
+        if one.counts
+    ]
 
 
 def _other_model(services: Services, policy: Policy, standing: Standing, run: EvalRun) -> str:
@@ -261,3 +282,10 @@ def item_of(run: EvalRun, done: int, cost_usd: float) -> EvalItem:
         counts={Outcome(name): count for name, count in run.counts.items()},
         failure=run.failure,
     )
+
+
+def authorise_verdict(services: Services, actor: Actor, judged: Judged) -> None:
+    """Raises Refusal for whoever may not verify, and for the author where another person has to look."""
+    policy = services.policy(actor.workspace)
+    author_id = None if own_counts(policy, alone=judged.alone) else judged.run.author_id
+    authorise(actor, Action.VERIFY_PROMPT, Subject(visible=True, author_id=author_id), policy)

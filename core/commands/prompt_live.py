@@ -18,6 +18,7 @@ from core.commands.prompt_tell import do_tell_rollback
 from core.commands.services import Services, enqueue
 from core.domain.errors import Refusal, UpstreamFailure
 from core.domain.eval_run import USUAL_REPEATS, EvalRequest
+from core.domain.ids import ThreadId
 from core.domain.policy import Action, Actor, Subject, authorise, authorise_promotion
 from core.domain.prompt import (
     ProcessStatus,
@@ -267,19 +268,33 @@ async def roll_back(
             await settle(session, actor.workspace_id, (event_key,), settled)
     if run is not None:
         await enqueue(services, run)
-    await _evaluate_after(services, actor, before, request, event_key=f"{event_key}/eval")
+    await _evaluate_after(
+        services,
+        actor,
+        before,
+        request,
+        event_key=f"{event_key}/eval",
+        thread_id=run.thread_id if run else None,
+    )
     return _moved(request.name, settled)
 
 
 async def _evaluate_after(
-    services: Services, actor: Actor, left: StoredPrompt, request: RollBackRequest, *, event_key: str
+    services: Services,
+    actor: Actor,
+    left: StoredPrompt,
+    request: RollBackRequest,
+    *,
+    event_key: str,
+    thread_id: ThreadId | None,
 ) -> None:
-    """Try what is live again against what was left, where there is an eval set. A rollback stands without it."""
+    """Try what is live again against what was left, where there is an eval set. A rollback stands without it; what it
+    finds is told in the thread that tells of the rollback."""
     wanted = EvalRequest(
         prompt=request.name, baseline_id=left.id, candidate_id=request.version_id, repeats=USUAL_REPEATS
     )
     try:
-        await start_eval(services, actor, wanted, event_key=event_key)
+        await start_eval(services, actor, wanted, event_key=event_key, thread_id=thread_id)
     except (Refusal, UpstreamFailure) as trouble:
         log.info("no evaluation was begun after a rollback of %s: %s", request.name, trouble)
 

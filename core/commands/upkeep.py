@@ -10,9 +10,10 @@ from core.domain.eval_run import EvalStatus
 from core.domain.ids import WorkspaceId
 from core.domain.view import Phrase
 from core.engine.engine import RunState
+from core.engine.eval_telling import do_end_eval
 from core.store.adoption import run_out
 from core.store.erasure import do_blank_old_receipts
-from core.store.evaluation import do_mark_eval, open_evals
+from core.store.evaluation import find_eval, open_evals
 from core.store.run import do_mark, left_behind
 from core.store.workspace import all_workspaces
 
@@ -61,15 +62,16 @@ async def pick_up_evals(services: Services) -> None:
             await enqueue_eval(services, workspace_id, eval_id)
         elif state in (RunState.FINISHED, RunState.FAILED):
             log.warning("an evaluation had ended without its row", extra={"run_id": eval_id})
+            told = None
             async with services.store.writing() as session:
-                await do_mark_eval(
-                    session,
-                    workspace_id,
-                    eval_id,
-                    EvalStatus.FAILED,
-                    now=services.clock.now(),
-                    failure=Phrase(key="run_failure.unexpected"),
-                )
+                evaluation = await find_eval(session, workspace_id, eval_id)
+                if evaluation is not None:
+                    failure = Phrase(key="run_failure.unexpected")
+                    told = await do_end_eval(
+                        session, services.clock, evaluation, EvalStatus.FAILED, failure=failure
+                    )
+            if told is not None:
+                await enqueue(services, told)
 
 
 async def apply_retention(services: Services) -> None:

@@ -1,5 +1,6 @@
 """What people are asked about an evaluation, and whether its candidate may be promoted (spec §10)."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ MOST_AGE = timedelta(days=7)
 MOST_MORE = 0.5
 """By how much the candidate may be slower and dearer than the baseline: one half more."""
 NAMED_CASES = 5
+KEY_CHARS = 20
 
 # --- people ---------------------------------------------------------------------------------------------------------
 
@@ -56,6 +58,12 @@ class Question:
     def output_sha256(self) -> str:
         return self.candidate.sha256
 
+    @property
+    def key(self) -> str:
+        """Short enough for a button, and the same whenever this is asked about this output."""
+        content = "\n".join((self.case_id, self.output_sha256, self.criterion))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_CHARS]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
@@ -66,6 +74,16 @@ class Review:
     """Two people said different things; a third decides. Not among the open ones."""
     passed: tuple[Question, ...] = ()
     failed: tuple[Question, ...] = ()
+
+    @property
+    def waiting(self) -> tuple[Question, ...]:
+        """What a person still has to look at, disputed outputs first."""
+        return (*self.disputed, *self.open)
+
+    @property
+    def asked(self) -> tuple[Question, ...]:
+        """Every question there is."""
+        return (*self.waiting, *self.passed, *self.failed)
 
 
 def questions(comparison: Comparison) -> tuple[Question, ...]:

@@ -55,6 +55,8 @@ class EvalRequest:
     repeats: int = USUAL_REPEATS
     acknowledged: bool = False
     """The person was shown that the provider may train on what is sent, and that cases come from real threads."""
+    channel: str = ""
+    """Channel that is told of it in a thread of its own; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,12 @@ class ButtonAction(StrEnum):
     REJECT = "reject"
     SHOW_CHANGES = "show_changes"
     WITHDRAW = "withdraw"
+    EVAL_STOP = "eval_stop"
+    EVAL_REPORT = "eval_report"
+    """Send the whole comparison as a file to whoever asks for it."""
+    EVAL_PASS = "eval_pass"  # noqa: S105
+    EVAL_FAIL = "eval_fail"
+    EVAL_HOLD = "eval_hold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -513,8 +519,74 @@ class AdoptionCardView:
     buttons: tuple[Button, ...] = ()
 
 
-PostView = AnswerView | BranchHeaderView | NoticeView | HandoverHeaderView | DeliveryView | AdoptionCardView
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalCardView:
+    """An evaluation in the thread that tells of it: how far it is, and then what it found (spec §10)."""
+
+    eval_id: str
+    prompt: str
+    baseline: str
+    """How people call the version; likewise the candidate's."""
+    candidate: str
+    models: tuple[str, ...]
+    """Baseline's and candidate's; one when they are the same."""
+    eval_set: str
+    who: str
+    status: str
+    """An `EvalStatus`; people read it as `eval_run_status.<value>` of the catalogue."""
+    running: bool
+    done: int
+    """Calls whose results are stored."""
+    expected: int
+    """Calls without those that confirm."""
+    cost_usd: float
+    """What is known of the cost so far."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """Cases by outcome, each `eval_outcome.<value>` of the catalogue; empty until it is done."""
+    waiting: int = 0
+    """Questions that wait for a person."""
+    closed: tuple[Phrase, ...] = ()
+    """Every reason that keeps the gate shut for whoever did not make the change."""
+    failure: Phrase | None = None
+    """Why it ended without all results."""
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one person said of an output."""
+
+    who: str
+    judgement: str
+    """A `Judgement`; people read it as `eval_judgement.<value>` of the catalogue."""
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalQuestionView:
+    """One condition on one changed output, put to people in the thread of its evaluation (spec §10)."""
+
+    eval_id: str
+    prompt: str
+    case_id: str
+    criterion: str
+    """Empty: whether the output does what is asked."""
+    shown_input: str
+    baseline: str
+    """The output of the baseline; empty where none came, likewise the candidate's."""
+    candidate: str
+    said: tuple[Said, ...] = ()
+    disputed: bool = False
+    """Two people said different things; a third decides."""
+    buttons: tuple[Button, ...] = ()
+    """None once people have decided."""
+
+
+PageView = AnswerView | BranchHeaderView | NoticeView | HandoverHeaderView | DeliveryView | AdoptionCardView
+"""What a page draws from rows besides people's messages."""
+
+PostView = PageView | EvalCardView | EvalQuestionView
 """What a Poster can be asked to post."""
 
-ItemView = MessageView | PostView
+ItemView = MessageView | PageView
 """What a thread shows."""

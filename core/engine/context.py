@@ -20,7 +20,7 @@ from core.domain.view import AnswerView, Button, ButtonAction, NoticeView, Phras
 from core.domain.workflow import Workflow
 from core.engine.answering import Answering
 from core.engine.bench import Bench, patiently
-from core.engine.posting import Posting
+from core.engine.posting import MakeView, Posting
 from core.engine.run import DurableRun
 from core.engine.serialiser import JsonValue
 from core.modes.context import Answer, Ask, Draft
@@ -293,7 +293,11 @@ class Context:
         return act
 
     async def open_thread(self, step: str) -> None:
-        opened = await self._posting.open_thread(step, self._thread, self._header)
+        await self._open(step, self._header)
+
+    async def _open(self, step: str, first: MakeView) -> None:
+        """Open the run's thread with a post, and remember where it is."""
+        opened = await self._posting.open_thread(step, self._thread, first)
 
         async def record() -> None:
             async with self._bench.store.writing() as session:

@@ -28,6 +28,7 @@ from core.domain.receipt import AiInput
 from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
 from core.engine.bench import Bench, patiently
+from core.engine.eval_telling import EvalViews, Progress, do_end_eval
 from core.engine.listening import Heard, hear_out
 from core.engine.model_change import report_change
 from core.engine.run import DurableRun
@@ -50,6 +51,7 @@ from core.store.evaluation import (
     find_eval,
 )
 from core.store.reported import do_note_reported
+from core.store.run import Run
 from core.store.workspace import people
 
 log = logging.getLogger(__name__)
@@ -104,8 +106,8 @@ def case_runs(cases: Sequence[EvalCase], results: Mapping[Place, EvalResult]) ->
     ]
 
 
-async def evaluate(bench: Bench, durable: DurableRun) -> None:
-    """Carry an evaluation out to its end, whatever was done of it before.
+async def evaluate(bench: Bench, durable: DurableRun, views: EvalViews) -> Run | None:
+    """Carry an evaluation out to its end, whatever was done of it before; the run that tells its thread, if it has one.
 
     What nobody foresaw ends the durable run; the sweep then marks the evaluation.
     """
@@ -119,15 +121,15 @@ async def evaluate(bench: Bench, durable: DurableRun) -> None:
 
     run = await patiently(read)
     if run is None:
-        return
-    evaluation = _Evaluation(bench, durable, run)
+        return None
+    evaluation = _Evaluation(bench, durable, run, Progress(bench, durable, run, views))
     try:
-        await evaluation.carry_out()
+        return await evaluation.carry_out()
     except Refusal as refusal:
-        await evaluation.end(EvalStatus.FAILED, failure=_told(refusal))
+        return await evaluation.end(EvalStatus.FAILED, failure=_told(refusal))
     except ConfigurationError as problem:
         log.error("an evaluation cannot go on: %s", problem, extra={"run_id": run.id})  # noqa: TRY400
-        await evaluation.end(EvalStatus.FAILED, failure=_told(problem))
+        return await evaluation.end(EvalStatus.FAILED, failure=_told(problem))
 
 
 def _told(reason: Refusal | ConfigurationError) -> Phrase:
@@ -147,7 +149,8 @@ class _Call:
 class _Evaluation:
     """One evaluation under way in this process."""
 
-    def __init__(self, bench: Bench, durable: DurableRun, run: EvalRun) -> None:
+    def __init__(self, bench: Bench, durable: DurableRun, run: EvalRun, progress: Progress) -> None:
+        self._progress = progress
         self._bench = bench
         self._durable = durable
         self._run = run
@@ -155,18 +158,17 @@ class _Evaluation:
         self._libraries: Mapping[Side, PromptLibrary] = {}
         self._masker = Masker.of(run.workspace_id, ())
 
-    async def carry_out(self) -> None:
-        """Make every call whose result is missing, then those that confirm. Raises Refusal."""
+    async def carry_out(self) -> Run | None:
+        """Make every call whose result is missing, then those that confirm; as `end`. Raises Refusal."""
         await self._take_up()
         await self._make(self._places())
         if not self._durable.stopping.is_set():
             first = await self._comparison(most=self._run.conditions.repeats)
             await self._make(self._confirming(first))
         if self._durable.stopping.is_set():
-            await self.end(EvalStatus.STOPPED)
-            return
+            return await self.end(EvalStatus.STOPPED)
         counts = {outcome.value: count for outcome, count in (await self._comparison()).counts.items()}
-        await self.end(EvalStatus.DONE, counts=counts)
+        return await self.end(EvalStatus.DONE, counts=counts)
 
     async def _take_up(self) -> None:
         """Read what the run works with. Raises Refusal when the conditions are no longer those it began under."""
@@ -239,6 +241,7 @@ class _Evaluation:
             if self._durable.stopping.is_set():
                 return
             await self._make_together(missing[start : start + CALLS_AT_ONCE])
+            await self._progress.show()
 
     async def _make_together(self, places: Sequence[Place]) -> None:
         rendered = await asyncio.to_thread(lambda: [self._rendered(place) for place in places])
@@ -361,17 +364,13 @@ class _Evaluation:
         *,
         failure: Phrase | None = None,
         counts: Mapping[str, int] | None = None,
-    ) -> None:
-        async def write() -> None:
+    ) -> Run | None:
+        """Record how the evaluation ended, and the run that tells its thread; None where no thread is told."""
+
+        async def write() -> Run | None:
             async with self._bench.store.writing() as session:
-                await do_mark_eval(
-                    session,
-                    self._run.workspace_id,
-                    self._run.id,
-                    status,
-                    now=self._bench.clock.now(),
-                    failure=failure,
-                    counts=counts,
+                return await do_end_eval(
+                    session, self._bench.clock, self._run, status, failure=failure, counts=counts
                 )
 
-        await patiently(write)
+        return await patiently(write)

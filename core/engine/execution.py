@@ -7,7 +7,7 @@ from core.domain.ids import WorkspaceId
 from core.domain.thread import Thread
 from core.domain.view import Phrase
 from core.engine.bench import Bench, patiently
-from core.engine.carrying import CarryingContext
+from core.engine.eval_telling import EvaluationContext, EvalViews
 from core.engine.evaluating import EVALUATION, evaluate
 from core.engine.run import DurableRun
 from core.modes import RUNS
@@ -17,11 +17,11 @@ from core.store.thread import find_thread
 log = logging.getLogger(__name__)
 
 
-async def carry_out(bench: Bench, durable: DurableRun) -> None:
-    """The body of every run: find out what it is, and let its mode do it."""
+async def carry_out(bench: Bench, durable: DurableRun, views: EvalViews) -> Run | None:
+    """The body of every run: find out what it is, and let its mode do it. A run that it left to be done next comes
+    back; it is stored, so that it is done even where nobody enqueues it."""
     if EVALUATION in durable.args:
-        await evaluate(bench, durable)
-        return
+        return await evaluate(bench, durable, views)
     workspace_id = WorkspaceId(str(durable.args["workspace_id"]))
 
     async def read() -> tuple[Run, Thread]:
@@ -33,7 +33,7 @@ async def carry_out(bench: Bench, durable: DurableRun) -> None:
         return run, thread
 
     run, thread = await patiently(read)
-    context = CarryingContext(bench, durable, run, thread)
+    context = EvaluationContext(bench, durable, run, thread, views)
     try:
         await context.take_up_prompts()
         await RUNS[run.kind](context)
@@ -48,3 +48,4 @@ async def carry_out(bench: Bench, durable: DurableRun) -> None:
     except Exception:
         await context.fail(Phrase(key="run_failure.unexpected"))
         raise
+    return None

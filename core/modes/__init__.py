@@ -12,6 +12,7 @@ from core.modes import (
     cross_review,
     debate,
     drafting,
+    evaluating,
     handing_over,
     redrawing,
     sending,
@@ -37,6 +38,8 @@ RUNS: Mapping[str, Callable[[CarryingContext], Awaitable[None]]] = {
     redrawing.KIND: redrawing.redraw,
     telling.KIND: telling.tell_rollback,
     sending.KIND: sending.tell_sent,
+    evaluating.BEGUN: evaluating.tell_begun,
+    evaluating.TOLD: evaluating.tell_how_it_stands,
 }
 """What carries out a run, by its kind."""
 
@@ -57,5 +60,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     redrawing.KIND: (),
     sending.KIND: (),
     telling.KIND: (),
+    evaluating.BEGUN: (),
+    evaluating.TOLD: (),
 }
 """The prompts that a run of a kind holds on to from its beginning."""

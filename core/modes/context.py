@@ -196,7 +196,23 @@ class SendingContext(RunContext, Protocol):
         ...
 
 
-class CarryingContext(HandoverContext, AdoptionContext, SendingContext, Protocol):
+class EvaluationContext(RunContext, Protocol):
+    """What telling a thread of an evaluation needs besides."""
+
+    async def post_evaluation(self) -> None:
+        """Post the card of the evaluation that this run is for, as the first post of the thread where it opens one."""
+        ...
+
+    async def ask_people(self) -> None:
+        """Post a card for the next questions that wait for a person and have none yet, as many as may stand at once."""
+        ...
+
+    async def show_evaluation(self) -> None:
+        """Bring the card of the evaluation up to date, and that of the question that this run is for."""
+        ...
+
+
+class CarryingContext(HandoverContext, AdoptionContext, SendingContext, EvaluationContext, Protocol):
     """Everything that a run of any kind can ask for."""
 
     async def redraw(self, request_id: str, *, most: int) -> None:

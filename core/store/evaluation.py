@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from core.domain.eval_gate import HumanVerdict, Judgement
 from core.domain.eval_run import OPEN, EvalStatus, Side
 from core.domain.evaluation import CheckResult, Conditions, Sample
-from core.domain.ids import PersonId, WorkspaceId
+from core.domain.ids import PersonId, ThreadId, WorkspaceId
 from core.domain.policy import Policy
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
@@ -39,6 +39,8 @@ class EvalRun:
     cases: int
     author_id: PersonId | None
     started_by: PersonId | None
+    thread_id: ThreadId | None = None
+    """The thread that is told of it."""
     status: EvalStatus = EvalStatus.QUEUED
     failure: Phrase | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -108,6 +110,7 @@ async def do_add_eval(session: AsyncSession, run: EvalRun) -> None:
             cases=run.cases,
             author_id=run.author_id,
             started_by=run.started_by,
+            thread_id=run.thread_id,
             status=run.status.value,
             failure=None,
             counts={},
@@ -143,6 +146,7 @@ def _run(row: EvalRunRow, who: str | None) -> EvalRun:
         cases=row.cases,
         author_id=PersonId(row.author_id) if row.author_id else None,
         started_by=PersonId(row.started_by) if row.started_by else None,
+        thread_id=ThreadId(row.thread_id) if row.thread_id else None,
         status=EvalStatus(row.status),
         failure=Phrase(key=row.failure["key"], fields=row.failure["fields"]) if row.failure else None,
         counts=row.counts,

@@ -70,6 +70,22 @@ async def answer_posts(
     return [(RunId(row.run_id), row.step) for row in rows]
 
 
+async def posts_named(
+    session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId, beginning: str
+) -> dict[str, RunId]:
+    """Posts of a thread whose step begins so, by step: the run that posted each."""
+    rows = await session.execute(
+        select(PostRow.step, PostRow.run_id)
+        .where(
+            PostRow.workspace_id == workspace_id,
+            PostRow.thread_id == thread_id,
+            PostRow.step.startswith(beginning, autoescape=True),
+        )
+        .distinct()
+    )
+    return {row.step: RunId(row.run_id) for row in rows}
+
+
 async def post_ref(
     session: AsyncSession, workspace_id: WorkspaceId, place: Place, run_id: str, step: str
 ) -> PostRef | None:

@@ -10,13 +10,12 @@ import pytest
 
 from core.commands.eval import (
     estimate_eval,
-    give_verdict,
-    human_queue,
     list_evals,
     show_eval,
     start_eval,
     stop_eval,
 )
+from core.commands.eval_question import give_verdict, human_queue
 from core.commands.model import show_usage
 from core.commands.prompt import prompt_history
 from core.commands.upkeep import pick_up_evals

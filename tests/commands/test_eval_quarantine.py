@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.commands.care import erase_person
-from core.commands.eval import human_queue, show_eval
+from core.commands.eval import show_eval
 from core.commands.eval_quarantine import count_case_again, set_case_aside
+from core.commands.eval_question import human_queue
 from core.commands.eval_set import show_eval_set
 from core.domain.eval_run import EvalPage, Side
 from core.domain.eval_set import QUARANTINE_TIME, QuarantineKind, QuarantineRequest

@@ -23,7 +23,7 @@ from core.commands.thread import show_thread
 from core.domain.errors import Refusal
 from core.domain.ids import WorkspaceId
 from core.domain.thread import Place
-from core.domain.view import AnswerState, AnswerView, MessageView, PostView
+from core.domain.view import AnswerState, AnswerView, MessageView, PageView, PostView
 from core.ports import Poster, PostRef
 from core.store.tables import ChannelMemberRow
 from core.store.workspace import channels_by_id, find_person
@@ -91,7 +91,7 @@ class Drawn:
         return [
             str(self._renderer.entry(view, page, reader))
             for (at, _), view in self.entries.items()
-            if at == place
+            if at == place and isinstance(view, PageView)
         ]
 
 

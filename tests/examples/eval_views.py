@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 
 from core.domain.eval_gate import Judgement, Review
 from core.domain.eval_run import (
+    OPEN,
     EvalEstimate,
     EvalItem,
     EvalModel,
@@ -25,7 +26,15 @@ from core.domain.eval_set import (
 )
 from core.domain.evaluation import CaseRuns, CheckResult, CheckStatus, Comparison, Conditions, Sample, compare
 from core.domain.receipt import PromptRef
-from core.domain.view import Phrase
+from core.domain.view import (
+    Button,
+    ButtonAction,
+    EvalCardView,
+    EvalQuestionView,
+    Phrase,
+    PostView,
+    Said,
+)
 from tests.examples.views import HOSTILE
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -205,3 +214,59 @@ def eval_set_page(*, shipped: bool = False) -> EvalSetPage:
         saved_at=None if shipped else AT,
     )
     return EvalSetPage(item=item, cases=(kept,), versions=() if shipped else (version,), can_edit=not shipped)
+
+
+# --- in chat --------------------------------------------------------------------------------------------------------
+
+EVAL_ID = "0192f3a4-5b6c-7d8e-9f00-112233445566"
+
+
+def card(status: EvalStatus) -> EvalCardView:
+    running, done = status in OPEN, status is EvalStatus.DONE
+    action = ButtonAction.EVAL_STOP if running else ButtonAction.EVAL_REPORT
+    reasons = tuple(Phrase(key=f"eval_gate.{name}", fields={}) for name in ("conditions", "own_change"))
+    return EvalCardView(
+        eval_id=EVAL_ID,
+        prompt="codraft.draft",
+        baseline="1.0.0",
+        candidate="1.1.0",
+        models=(HOSTILE, "other"),
+        eval_set=HOSTILE,
+        who=HOSTILE,
+        status=status.value,
+        running=running,
+        done=1_200,
+        expected=12_000,
+        cost_usd=0.12,
+        counts=() if running else tuple((one.value, n) for one, n in COMPARISON.counts.items()),
+        waiting=12 if done else 0,
+        closed=() if done else reasons,
+        failure=FAILURE if status is EvalStatus.FAILED else None,
+        buttons=(Button(action=action, ref=EVAL_ID),),
+    )
+
+
+def question(output: str, *, said: int = 0, decided: bool = False) -> EvalQuestionView:
+    actions = (ButtonAction.EVAL_PASS, ButtonAction.EVAL_FAIL, ButtonAction.EVAL_HOLD)
+    return EvalQuestionView(
+        eval_id=EVAL_ID,
+        prompt="codraft.draft",
+        case_id="case-with-a-long-name",
+        criterion=HOSTILE * 2 if said else "",
+        shown_input=output,
+        baseline=output,
+        candidate=output if decided else "",
+        said=(Said(who=HOSTILE, judgement="fail", comment=HOSTILE * 10),) * said,
+        disputed=said > 1 and not decided,
+        buttons=() if decided else tuple(Button(action=one, ref=f"{EVAL_ID}/{'f' * 20}") for one in actions),
+    )
+
+
+LONG_OUTPUT = f"{HOSTILE}\n日本語 👍 & <b>\n" * 400
+CARDS: dict[str, PostView] = {
+    **{f"eval_{status.value}": card(status) for status in EvalStatus},
+    "eval_question": question("before"),
+    "eval_question_hostile": question(HOSTILE, said=2),
+    "eval_question_long": question(LONG_OUTPUT, said=5),
+    "eval_question_decided": question(LONG_OUTPUT, said=1, decided=True),
+}

@@ -19,8 +19,8 @@ from core.domain.view import (
     ItemView,
     MessageView,
     NoticeView,
+    PageView,
     Phrase,
-    PostView,
     Quote,
     ThreadPage,
 )
@@ -464,7 +464,7 @@ NOTICES: Final[dict[str, NoticeView]] = {
     ),
 }
 
-POSTS: Final[dict[str, PostView]] = {**ANSWERS, **HEADERS, **NOTICES}
+POSTS: Final[dict[str, PageView]] = {**ANSWERS, **HEADERS, **NOTICES}
 """Every kind that a Poster can be asked to post."""
 
 ITEMS: Final[dict[str, ItemView]] = {**MESSAGES, **POSTS}

@@ -237,6 +237,7 @@ async def victim(store: Store) -> Victim:
             "message_id": message.id,
             "message_ids": [message.id],
             "most": 10,
+            "beginning": "post:",
             "name": "secret name",
             "new": replace(new, text="forged"),
             "new_id": spare.id,

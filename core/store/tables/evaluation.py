@@ -33,6 +33,8 @@ class EvalRunRow(Row):
     """Whose change it is; NULL for what came with a release."""
     started_by: Mapped[str | None] = mapped_column(Id, ForeignKey("person.id"))
     """NULL for the operator's own command."""
+    thread_id: Mapped[str | None] = mapped_column(Id, ForeignKey("thread.id"))
+    """The thread that is told of it; NULL where it is looked at in the console alone."""
     status: Mapped[str] = mapped_column(String(10))
     failure: Mapped[dict[str, Any] | None]
     counts: Mapped[dict[str, Any]]
