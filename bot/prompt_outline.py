@@ -124,13 +124,15 @@ def rows(page: PromptPage) -> list[Row]:
 
 STATUS: Final = "status"
 RELOAD: Final = "reload"
+EVAL: Final = "eval"
 
+_EVAL = re.compile(r"eval(?:\s+([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+))?", re.IGNORECASE)
 _ASKED = re.compile(r"([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+)(?:\s+v?(\d+\.\d+\.\d+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What stands behind `prompts`: nothing, a name with perhaps a version, or one of the two words."""
+    """What stands behind `prompts`: nothing, a name with perhaps a version, or a word; `eval` takes a name."""
 
     name: str = ""
     version: str = ""
@@ -142,6 +144,9 @@ def asked(typed: str) -> Asked | None:
     words = typed.strip()
     if words.lower() in ("", STATUS, RELOAD):
         return Asked(word=words.lower())
+    trial = _EVAL.fullmatch(words)
+    if trial is not None:
+        return Asked(word=EVAL, name=trial[1] or "")
     found = _ASKED.fullmatch(words)
     return Asked(name=found[1], version=found[2] or "") if found else None
 

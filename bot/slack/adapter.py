@@ -19,6 +19,7 @@ from bot.slack.caller import Callers
 from bot.slack.calls import Calls
 from bot.slack.carrying import Carrying
 from bot.slack.desk import Desk
+from bot.slack.evaluation import Evaluations
 from bot.slack.files import SlackFiles
 from bot.slack.handover import Handovers
 from bot.slack.http import EventRoute
@@ -138,6 +139,7 @@ def _desk(platform: SlackPlatform, services: Services, callers: Callers, private
     )
     reviewer = Reviewer(services=services)
     carrying = _carrying(platform, services, openings, reviewer)
+    evals = Evaluations(services=services, access=platform.access, files=platform.files)
     return Desk(
         services,
         platform.access,
@@ -145,7 +147,9 @@ def _desk(platform: SlackPlatform, services: Services, callers: Callers, private
         starter=starter,
         reviewer=reviewer,
         carrying=carrying,
-        prompts=Prompts(services=services, access=platform.access, files=platform.files, openings=openings),
+        prompts=Prompts(
+            services=services, access=platform.access, files=platform.files, openings=openings, evals=evals
+        ),
     )
 
 

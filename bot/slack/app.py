@@ -25,6 +25,7 @@ from bot.slack.calls import Calls, Json
 from bot.slack.carrying import AT_ONCE, CARRIED_SHORTCUTS, OPENING
 from bot.slack.carrying import VIEWS as CARRIED_VIEWS
 from bot.slack.desk import Desk
+from bot.slack.eval_form import EVAL, EVAL_TITLE, Trial
 from bot.slack.feedback import FEEDBACK_TITLE, pressed
 from bot.slack.form import INPUT_FILE, THREAD_FIELD, About, View, about, note
 from bot.slack.intake import Intake
@@ -305,6 +306,8 @@ class SlackApp:
         carrying, prompts = self._desk.carrying, self._desk.prompts
         if click.action.startswith(PROMPT):
             return PROMPT_TITLE, lambda caller: prompts.press(caller, click, Leaf())
+        if click.action.startswith(EVAL):
+            return EVAL_TITLE, lambda caller: prompts.evals.press(caller, click, Trial())
         title = carrying.title(click.action)
         if title is None:
             return None
@@ -328,6 +331,9 @@ class SlackApp:
             after = await self._desk.carrying.in_view(caller, click, view)
             if after is not None and await self._modals.show(bot, str(view["id"]), after):
                 self._modals.follow(bot, click.spot.user, str(view["id"]), after)
+            return
+        if click.action.startswith(EVAL):
+            await self._modals.show(bot, str(view["id"]), await self._desk.evals.in_view(caller, click, view))
             return
         if view.get("callback_id") in PROMPT_VIEWS:
             await self._modals.show(
@@ -401,7 +407,7 @@ class SlackApp:
                 bot,
                 slash.spot,
                 PROMPT_TITLE,
-                lambda caller: self._desk.prompts.opened(caller, slash.text),
+                lambda caller: self._desk.prompts.opened(caller, slash.text, channel=slash.spot.channel),
             )
             return
         if word in PICKING:

@@ -119,6 +119,19 @@ def select(
     return made
 
 
+def conversations(action: str, *, placeholder: str, chosen: str = "") -> dict[str, Any]:
+    """A menu of the channels that Slack shows the person, among them their conversation with the bot."""
+    made: dict[str, Any] = {
+        "type": "conversations_select",
+        "action_id": action,
+        "placeholder": plain_text(placeholder, 150),
+        "filter": {"include": ["public", "private", "im", "mpim"]},
+    }
+    if chosen:
+        made["initial_conversation"] = chosen
+    return made
+
+
 def multi_select(
     action: str, options: list[dict[str, Any]], *, placeholder: str, chosen: Sequence[str], most: int
 ) -> dict[str, Any]:

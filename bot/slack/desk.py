@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from bot import carried
+from bot import carried, eval_act
 from bot.carried import CARRIED_BUTTONS, CARRIED_WORDS
+from bot.eval_act import EVAL_BUTTONS
 from bot.slack.access import SlackAccess
 from bot.slack.block import actions, button, context, section
 from bot.slack.caller import Caller, place
@@ -77,6 +78,7 @@ class Desk:
         self.reviewer = reviewer
         self.carrying = carrying
         self.prompts = prompts
+        self.evals = prompts.evals
         self.feedback = FeedbackDesk(services=services)
         self._services = services
         self._access = access
@@ -209,15 +211,25 @@ class Desk:
                 return await self.reviewer.offer(caller, Wish(answers=(ref,)), key=spot.key)
             case ButtonAction.SAVE:
                 return await self.reviewer.save(caller, ref, key=spot.key)
-            case _ if action in CARRIED_BUTTONS:
-                return await carried.pressed(self._services, caller.actor, action, ref, spot.key)
             case _:
-                raise ValueError(f"{action} opens a form")
+                return await self._press_card(caller, spot, action, ref)
+
+    async def _press_card(self, caller: Caller, spot: Spot, action: ButtonAction, ref: str) -> str:
+        """Carry out a button of a card that shows no answer."""
+        if action in EVAL_BUTTONS:
+            return await eval_act.pressed(self._services, caller.actor, action, ref, key=spot.key)
+        if action is ButtonAction.EVAL_REPORT:
+            return await self.evals.send_report(caller, ref)
+        if action in CARRIED_BUTTONS:
+            return await carried.pressed(self._services, caller.actor, action, ref, spot.key)
+        raise ValueError(f"{action} opens a form")
 
     async def fill(self, caller: Caller, spot: Spot, action: ButtonAction, ref: str) -> View:
         """The form that a button opens."""
         if action is ButtonAction.SHOW_INPUT:
             return input_form(caller.locale, await show_ai_input(self._services, caller.actor, ref))
+        if action is ButtonAction.EVAL_FAIL:
+            return await self.evals.fail_form(caller, ref)
         thread_id = await self._thread_of(caller, spot)
         subject = About(thread=thread_id, ref=ref, channel=spot.channel)
         if action is ButtonAction.OTHER_MODEL:

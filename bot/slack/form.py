@@ -136,6 +136,8 @@ def _as_sent(block: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, An
         element["initial_option"] = offered[chosen["value"]]
     elif several:
         element["initial_options"] = several
+    elif given.get("selected_conversation"):
+        element["initial_conversation"] = given["selected_conversation"]
     return {**block, "element": element}
 
 

@@ -13,6 +13,8 @@ from bot.slack.caller import Caller, Callers
 from bot.slack.calls import Calls
 from bot.slack.carrying import SENT as CARRIED_FORMS
 from bot.slack.desk import Desk
+from bot.slack.eval_form import CHOOSE_FORM, SENT_EVALS
+from bot.slack.eval_form import blamed as blamed_in_choice
 from bot.slack.feedback import FEEDBACK
 from bot.slack.form import BRANCH, OTHER, View, loading, note, sent_again, typed_in
 from bot.slack.offered import SENT_FORMS
@@ -105,6 +107,8 @@ class Modals:
             return blamed(form.values, problem)
         if form.name in CARRIED_FORMS:
             return self._desk.carrying.blamed(form, problem)
+        if form.name == CHOOSE_FORM:
+            return blamed_in_choice(problem)
         return next(iter(form.values), "")
 
     async def _submit(self, bot: Bot, form: Submission) -> View | None:
@@ -119,6 +123,8 @@ class Modals:
             return note(caller.locale, title=title, sentence=after) if isinstance(after, str) else after
         if form.name in SENT_PROMPTS:
             return await self._desk.prompts.submit(caller, form)
+        if form.name in SENT_EVALS:
+            return await self._desk.evals.submit(caller, form)
         if form.name == REVIEW:
             return await self._desk.reviewer.submit_review(caller, form)
         if form.name == BRANCH:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from bot.slack.carrying import SENT as CARRIED_FORMS
+from bot.slack.eval_form import FAIL_TITLE, SENT_EVALS
 from bot.slack.feedback import FEEDBACK, FEEDBACK_TITLE
 from bot.slack.form import BRANCH, OTHER
 from bot.slack.prompt_form import SENT_PROMPTS
@@ -15,6 +16,7 @@ FORMS: Final = {
     ButtonAction.BRANCH: "slack.branch_title",
     ButtonAction.OTHER_MODEL: "slack.other_title",
     ButtonAction.SHOW_INPUT: "slack.input_title",
+    ButtonAction.EVAL_FAIL: FAIL_TITLE,
 }
 """Buttons that open a form, and its title."""
 
@@ -35,6 +37,7 @@ TITLES: Final = {
 SENT_FORMS: Final = {
     **CARRIED_FORMS,
     **SENT_PROMPTS,
+    **SENT_EVALS,
     BRANCH: "slack.branch_title",
     OTHER: "slack.other_title",
     START: "slack_modes.title",

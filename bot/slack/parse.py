@@ -340,6 +340,7 @@ def _values(view: Json) -> dict[str, str]:
         for element in elements.values():
             chosen = element.get("selected_option")
             value = chosen.get("value") if isinstance(chosen, Mapping) else element.get("value")
+            value = element.get("selected_conversation") or value
             several = element.get("selected_options")
             if isinstance(several, list):
                 value = LISTED.join(str(one.get("value")) for one in several if isinstance(one, Mapping))

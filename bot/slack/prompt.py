@@ -23,6 +23,7 @@ from bot.prompt_act import (
     see_version,
 )
 from bot.prompt_outline import (
+    EVAL,
     PARTS,
     RELOAD,
     STATUS,
@@ -34,6 +35,8 @@ from bot.prompt_outline import (
 )
 from bot.slack.access import SlackAccess
 from bot.slack.caller import Caller
+from bot.slack.eval_form import eval_message
+from bot.slack.evaluation import Evaluations
 from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import View
 from bot.slack.opening import Openings
@@ -93,6 +96,7 @@ class Prompts:
     access: SlackAccess
     files: SlackFiles
     openings: Openings
+    evals: Evaluations
 
     # --- asked for in words ------------------------------------------------------------------------------------------
 
@@ -105,14 +109,18 @@ class Prompts:
             return status_message(caller.locale, await prompt_status(self.services, caller.actor))
         if wanted.word == RELOAD:
             return await self._reload(caller, self.services.clock.new_id())
+        if wanted.word == EVAL:
+            return eval_message(caller.locale, wanted.name)
         if not wanted.name:
             return await self._list(caller)
         page = await show_prompt(self.services, caller.actor, wanted.name)
         return item_message(caller.locale, page.item)
 
-    async def opened(self, caller: Caller, rest: str) -> View:
-        """The form of `/prompts`, which also takes the number of a version."""
+    async def opened(self, caller: Caller, rest: str, *, channel: str) -> View:
+        """The form of `/prompts`, which also takes the number of a version. `channel` is where it was typed."""
         wanted = asked(rest)
+        if wanted is not None and wanted.word == EVAL:
+            return await self.evals.opened(caller, wanted.name, channel=channel)
         if wanted is not None and wanted.version:
             number = by_number(wanted.version)
             seen = await see_version(self.services, caller.actor, wanted.name, number)

@@ -38,8 +38,11 @@ from bot.slack.block import (
     text_input,
 )
 from bot.slack.box import BOX
+from bot.slack.eval_form import CHOOSE as EVALUATE
+from bot.slack.eval_form import LIST as EVALS
 from bot.slack.form import View
 from bot.slack.markdown import escape, fit, one_line, units
+from bot.slack.parse import SEPARATOR
 from bot.slack.render import SlackMessage
 from core import i18n
 from core.domain.artifact import diff
@@ -243,6 +246,7 @@ def page_form(locale: str, page: PromptPage, sentence: str = "") -> View:
     wanted = [
         button(_c(locale, "prompt_history"), HISTORY, name),
         button(_t(locale, "as_file"), TEXT_FILE, name),
+        *([button(_c(locale, "evals"), EVALS, name)] if page.item.eval_set else []),
         _back(locale, ""),
     ]
     return _view(locale, Leaf(name=name), [*blocks, actions("prompt", wanted)])
@@ -282,6 +286,9 @@ def version_form(locale: str, seen: Seen) -> View:
     wanted = [
         button(move_title(kind, version, locale), MOVE[kind], version.version_id) for kind in seen.moves
     ]
+    if seen.page.item.eval_set:
+        label = i18n.text(locale, "chat_evals.evaluate")
+        wanted.append(button(label, EVALUATE, f"{name}{SEPARATOR}{version.version_id}"))
     wanted += [button(_t(locale, "as_file"), TEXT_FILE, version.version_id), _back(locale, name)]
     return _view(
         locale,

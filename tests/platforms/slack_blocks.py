@@ -254,6 +254,7 @@ ELEMENTS: dict[str, Callable[[dict[str, Any]], Found]] = {
     "overflow": _overflow,
     "static_select": _select,
     "multi_static_select": _multi_select,
+    "conversations_select": lambda element: _plain(element.get("placeholder"), 150, "placeholder"),
     "checkboxes": _checkboxes,
     "plain_text_input": _text_input,
 }

@@ -463,6 +463,9 @@ def state_of(view: Json, values: Mapping[str, str]) -> Json:
                 else [by_value[one] for one in given.split("\n") if one]
             )
             answer = {"type": element["type"], "selected_options": several}
+        elif element["type"] == "conversations_select":
+            conversation = element.get("initial_conversation") if given is None else given
+            answer = {"type": element["type"], "selected_conversation": conversation}
         else:
             text = element.get("initial_value") if given is None else given
             answer = {"type": "plain_text_input", "value": text}

@@ -23,8 +23,8 @@ from core import i18n
 from core.domain.thread import Mode, Place
 from core.domain.view import AnswerView, EstimateView, Phrase
 from core.modes.workflow_file import load_workflows
-from tests.bot.slack import carried_payloads, prompt_payloads
-from tests.examples import handover_views, records, views
+from tests.bot.slack import carried_payloads, eval_payloads, prompt_payloads
+from tests.examples import eval_views, handover_views, records, views
 
 URL = "https://testers.slack.com/"
 ABOUT = About(thread=views.thread_id(1), ref=views.message_id(12), channel="C1")
@@ -81,7 +81,7 @@ def extra_posts() -> dict[str, AnswerView]:
 def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
     """Every message by name."""
     around = Surroundings(locale=locale, url=URL)
-    for name, view in {**views.POSTS, **handover_views.POSTS, **extra_posts()}.items():
+    for name, view in {**views.POSTS, **handover_views.POSTS, **eval_views.CARDS, **extra_posts()}.items():
         for number, message in enumerate(render(view, around).messages):
             yield f"{name}/{number}", message
             yield f"{name}/{number}/last_resort", message.last_resort()
@@ -94,6 +94,7 @@ def messages(locale: str) -> Iterator[tuple[str, SlackMessage]]:
     yield "usage_none", usage_message(locale, ())
     yield from carried_payloads.cards(locale)
     yield from prompt_payloads.cards(locale)
+    yield from eval_payloads.cards(locale)
     yield "help", help_message(locale, "promptflow")
     for mode in MOST:
         yield f"question_{mode.value}", question_message(locale, full(mode), views.HOSTILE, WORKFLOWS)
@@ -126,6 +127,7 @@ def pages(locale: str) -> Iterator[tuple[str, dict[str, Any]]]:
     targets = {mode: full(mode) for mode in MOST}
     yield from carried_payloads.forms(locale, targets, WORKFLOWS, ESTIMATE)
     yield from prompt_payloads.forms(locale)
+    yield from eval_payloads.forms(locale)
     yield "home", home_view(locale, URL, records.CHANNELS, records.USAGE_LINES, "promptflow")
     yield "home_empty", home_view(locale, URL, (), (), "promptflow")
     yield "home_full", home_view(locale, URL, records.CHANNELS * 30, records.USAGE_LINES * 40, "promptflow")

@@ -18,6 +18,7 @@ from core.commands.thread import list_channels, show_thread
 from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Actor
 from core.domain.view import ThreadPage
+from core.prompts.eval_library import EvalLibrary
 from core.store.run import OPEN
 from core.store.tables import RunRow, ThreadRow
 from core.store.workspace import external_id_of
@@ -164,6 +165,7 @@ async def open_slack_world(
     before: Callable[[SlackPlatform], None] = lambda platform: None,
     patient: bool = True,
     make_bots: Callable[[Calls], Bots] | None = None,
+    eval_library: EvalLibrary | None = None,
 ) -> AsyncGenerator[SlackWorld]:
     """The product connected to `server`. Opened again on the same folder it is the same product after a restart."""
     holder: list[World] = []
@@ -182,7 +184,10 @@ async def open_slack_world(
         before(platform)
         urls = (f"sqlite:///{folder / 'app.db'}", f"sqlite:///{folder / 'engine.db'}")
         posters = {PLATFORM: platform.poster}
-        async with open_world(*urls, model=model, posters=posters, patient=patient) as world:
+        opened_world = open_world(
+            *urls, model=model, posters=posters, patient=patient, eval_library=eval_library
+        )
+        async with opened_world as world:
             holder.append(world)
             services = replace(world.services, access={**world.services.access, PLATFORM: platform.access})
             adapter = SlackAdapter(platform, services, app_token=app_token, signing_secret=signing_secret)
