@@ -18,6 +18,7 @@ from bot.discord.catch_up import CatchUp
 from bot.discord.channel import Channels
 from bot.discord.client import Client, Handlers, Timing
 from bot.discord.connection import Connection, point_library_at
+from bot.discord.evaluation import Evaluations
 from bot.discord.handover import Handovers
 from bot.discord.intake import Intake
 from bot.discord.interaction import Interactions
@@ -86,7 +87,8 @@ class Discord:
             starts=starts,
             reads_everything=lambda: self.connection.reads_everything,
         )
-        prompts = Prompts(services, private)
+        evals = Evaluations(services, private, attachments)
+        prompts = Prompts(services, private, evals)
         interactions = Interactions(
             services=services,
             actions=actions,
@@ -99,6 +101,7 @@ class Discord:
             pins=pins,
             reviews=Reviews(services, actions, private, attachments),
             prompts=prompts,
+            evals=evals,
             prompt_changes=PromptChanges(prompts, attachments),
         )
         catch_up = CatchUp(services=services, take=intake.take)

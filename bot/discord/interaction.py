@@ -17,6 +17,7 @@ from bot.discord.card import Card, Field, Form, read_custom_id
 from bot.discord.channel import Channels
 from bot.discord.command import command_named
 from bot.discord.component import FormModal
+from bot.discord.evaluation import Evaluations
 from bot.discord.handover import Handovers
 from bot.discord.limit import CHOICE_TEXT, CHOICES, head
 from bot.discord.parse import Invocation, answers_of, invocation_of
@@ -60,6 +61,7 @@ class Interactions:
     pins: Pins
     reviews: Reviews
     prompts: Prompts
+    evals: Evaluations
     prompt_changes: PromptChanges
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
@@ -72,6 +74,7 @@ class Interactions:
             **self.pins.presses(),
             **self.reviews.presses(),
             **self.prompts.presses(),
+            **self.evals.presses(),
             **self.prompt_changes.presses(),
         }
 

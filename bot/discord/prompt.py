@@ -9,6 +9,7 @@ import discord
 
 from bot.discord.action import Spot
 from bot.discord.card import Card
+from bot.discord.evaluation import Evaluations
 from bot.discord.private import Press, Pressed, Private
 from bot.discord.prompt_card import (
     ASK,
@@ -28,9 +29,9 @@ from bot.discord.prompt_card import (
 )
 from bot.discord.prompt_draft import refused_card
 from bot.prompt_act import by_id, by_number, see_version
+from bot.prompt_outline import EVAL, asked
 from bot.prompt_outline import RELOAD as RELOAD_WORD
 from bot.prompt_outline import STATUS as STATUS_WORD
-from bot.prompt_outline import asked
 from core import i18n
 from core.commands.prompt import list_prompts, prompt_history, show_prompt
 from core.commands.prompt_live import prompt_status, reload_prompts
@@ -46,6 +47,7 @@ Shown = Callable[[Actor], Awaitable[Card]]
 class Prompts:
     services: Services
     private: Private
+    evals: Evaluations
 
     def presses(self) -> Mapping[str, Press]:
         """What its buttons, menus and forms do."""
@@ -84,6 +86,8 @@ class Prompts:
             return await self._status(actor, opening)
         if wanted.word == RELOAD_WORD:
             return await self._reload(actor, opening)
+        if wanted.word == EVAL:
+            return await self.evals.listed(actor, wanted.name)
         if not wanted.name:
             return await self._list(actor, 0, opening)
         if wanted.version:

@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.discord.adoption_card import fitting
 from bot.discord.card import Card, Menu, Option, PressButton, TextFile
+from bot.discord.eval_card import LIST as EVALS
 from bot.discord.limit import CUSTOM_ID, LABEL, OPTION_TEXT, OPTIONS, PLACEHOLDER, head, size
 from bot.discord.prompt_form import Aim, edit_ref, short
 from bot.discord.prompt_part import LINE, changed, changes_file, inert, noted, parts_file, whole_note
@@ -170,6 +171,8 @@ def _page_buttons(page: PromptPage, locale: str) -> Iterator[PressButton]:
         label = text(locale, "chat_prompts.draft_see")
         yield PressButton(label=label, action=DRAFT, ref=name, strong=True)
     yield PressButton(label=text(locale, "console.prompt_history"), action=HISTORY, ref=name)
+    if page.item.eval_set:
+        yield PressButton(label=text(locale, "console.evals"), action=EVALS, ref=name)
     yield back("", locale)
 
 

@@ -3,7 +3,7 @@
 from bot.discord.action import Spot
 from bot.discord.limit import CHOICE_TEXT, size
 from bot.discord.prompt_card import suggested, suggested_versions
-from bot.prompt_outline import RELOAD, STATUS
+from bot.prompt_outline import EVAL, RELOAD, STATUS
 from core.commands.artifact import list_saved
 from core.commands.model import list_models
 from core.commands.place import thread_at
@@ -52,6 +52,9 @@ async def _next_model(services: Services, actor: Actor, begun: str) -> list[tupl
 async def _prompts(services: Services, actor: Actor, begun: str) -> list[tuple[str, str]]:
     """Names of prompts and the words that stand beside them; behind a name and a blank its versions."""
     name, divided, number = begun.lstrip().partition(" ")
+    if name.lower() == EVAL and divided:
+        listed = suggested(await list_prompts(services, actor), actor.locale)
+        return [(f"{EVAL} {label}", f"{EVAL} {value}") for label, value in listed if number.strip() in value]
     if divided:
         page = await show_prompt(services, actor, name)
         wanted = f"{name} {number.strip().lstrip('v')}"
@@ -60,6 +63,7 @@ async def _prompts(services: Services, actor: Actor, begun: str) -> list[tuple[s
     words = [
         (text(actor.locale, "console.prompt_processes"), STATUS),
         (text(actor.locale, "console.prompts_reload"), RELOAD),
+        (text(actor.locale, "console.evals"), EVAL),
     ]
     found = [*suggested(await list_prompts(services, actor), actor.locale), *words]
     return [(label, value) for label, value in found if name.lower() in value]

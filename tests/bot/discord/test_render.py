@@ -26,11 +26,11 @@ from core.domain.message import Cut
 from core.domain.thread import Place
 from core.domain.view import AnswerState, AnswerView, ButtonAction, PostView
 from core.i18n import LOCALES
-from tests.examples import handover_views
+from tests.examples import eval_views, handover_views
 from tests.examples.records import CHANNELS, MODELS, RECEIPTS, USAGE_LINES
 from tests.examples.views import ANSWERS, HEADERS, HOSTILE, NOTICES, POSTS
 
-EVERY_POST = {**POSTS, **handover_views.POSTS}
+EVERY_POST = {**POSTS, **handover_views.POSTS, **eval_views.CARDS}
 
 
 def done(text: str) -> AnswerView:

@@ -21,6 +21,7 @@ from core.commands.thread import list_channels, show_thread
 from core.domain.policy import Actor
 from core.domain.thread import Place
 from core.domain.view import AnswerView, ChannelItem, MessageView
+from core.prompts.eval_library import EvalLibrary
 from core.store.tables import RunRow
 from tests.platforms.discord_api import ALICE, BOT, GENERAL, GUILD, Json, components_of
 from tests.platforms.discord_server import DiscordServer
@@ -124,13 +125,20 @@ async def open_discord_world(
     model: ScriptedModel | None = None,
     patient: bool = True,
     wait: bool = True,
+    eval_library: EvalLibrary | None = None,
 ) -> AsyncGenerator[DiscordWorld]:
     """The product with one bot. Opened again on the same folder it is the same after a restart."""
     bot = Discord(settings_of(server), HURRIED)
     urls = (f"sqlite:///{folder / 'app.db'}", f"sqlite:///{folder / 'engine.db'}")
     async with (
         bot.opened(),
-        open_world(*urls, model=model, posters={PLATFORM: bot.poster}, patient=patient) as world,
+        open_world(
+            *urls,
+            model=model,
+            posters={PLATFORM: bot.poster},
+            patient=patient,
+            eval_library=eval_library,
+        ) as world,
     ):
         services = replace(world.services, access={**world.services.access, PLATFORM: bot.access})
         if "global" not in server.commands:
