@@ -383,6 +383,7 @@ async def _open(
     patient: bool = True,
     lease_ttl_s: float = 15.0,
     eval_library: EvalLibrary | None = None,
+    workflows: Mapping[str, Workflow] | None = None,
 ) -> AsyncGenerator[World]:
     store, clock, doors, poster = (
         Store(database_url),
@@ -393,7 +394,8 @@ async def _open(
     scripted = model or ScriptedModel()
     policies: dict[str, Policy] = {}
     prompts, models = Prompts(store, await asyncio.to_thread(_shipped), clock), catalogue()
-    workflows, evals = await asyncio.to_thread(_workflows), eval_library or EvalLibrary(_eval_sets)
+    evals = eval_library or EvalLibrary(_eval_sets)
+    known: Mapping[str, Workflow] = await asyncio.to_thread(_workflows) if workflows is None else workflows
 
     def policy(workspace: str) -> Policy:
         return policies.get(workspace) or Policy()
@@ -408,7 +410,7 @@ async def _open(
         gateway=scripted,
         models=models,
         prompts=prompts,
-        workflows=workflows,
+        workflows=known,
         evals=evals,
         posters={PLATFORM: poster, **posters},
         policy=policy_of,
@@ -436,7 +438,7 @@ async def _open(
         engine=engine,
         models=models,
         prompts=prompts,
-        workflows=workflows,
+        workflows=known,
         evals=evals,
         policy=policy,
         access={PLATFORM: doors},

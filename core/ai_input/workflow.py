@@ -3,11 +3,12 @@
 Steps of several voices are built by the builders of their modes, from a turn that looks to them like their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
 from core.ai_input.cross_review import review_of
+from core.ai_input.estimate import estimate_parts
 from core.ai_input.framing import FRAGMENTS_PROMPT
 from core.ai_input.handover import Words, handover_of, workflow_inputs
 from core.ai_input.material import MODE_FRAGMENTS, Material, compose
@@ -16,7 +17,7 @@ from core.domain.codraft import DRAFT, revise_step
 from core.domain.compare import SUMMARY
 from core.domain.debate import SYNTHESIS
 from core.domain.errors import Refusal
-from core.domain.receipt import AiInput, CapApplied, InputPart, Origin
+from core.domain.receipt import AiInput, CapApplied, InputPart, Origin, Role
 from core.domain.review import MOST_REVIEWERS, verdict_step
 from core.domain.setup import Json
 from core.domain.workflow import (
@@ -25,6 +26,7 @@ from core.domain.workflow import (
     CompareStep,
     DebateStep,
     DraftStep,
+    PromptedStep,
     ReviewStep,
     Workflow,
     WorkflowSetup,
@@ -35,7 +37,10 @@ from core.domain.workflow import (
     inner_step,
 )
 from core.ports import Spoken, Turn
+from core.prompts.placeholder import placeholders
 from core.prompts.registry import PromptLibrary
+from core.prompts.render import render_examples, render_system, render_task
+from core.prompts.version import PromptVersion
 
 STEP_PROMPT = "workflow.step"
 FOLLOW_UP_PROMPT = "workflow.follow_up"
@@ -52,14 +57,17 @@ class BuildsWithMaterials(Protocol):
 
 
 def build_ask(turn: Turn, prompts: PromptLibrary, *, workflow: Workflow, step_id: str) -> AiInput:
-    """What a model is sent in an asking step, and every candidate of a comparing one: the same to the byte."""
+    """What a model is sent in an asking step, and every candidate of a comparing one: the same to the byte.
+
+    Raises Refusal for a prompt of the workspace that the run did not begin with.
+    """
     step = workflow.step(step_id)
     task = {
         "step": step.id,
         "title": step.title.in_locale(turn.thread.locale),
         "instruction": step.instruction,
     }
-    return compose(
+    ai_input = compose(
         turn,
         prompts,
         STEP_PROMPT,
@@ -67,6 +75,46 @@ def build_ask(turn: Turn, prompts: PromptLibrary, *, workflow: Workflow, step_id
         task=task,
         caps=_carried(turn, prompts, workflow, step)[1],
     )
+    if not isinstance(step, PromptedStep) or not step.prompt:
+        return ai_input
+    if step.prompt not in prompts.versions:
+        raise prompt_missing(workflow, step)
+    return _with_prompt(turn, ai_input, prompts.get(step.prompt), task)
+
+
+def prompt_missing(workflow: Workflow, step: PromptedStep) -> Refusal:
+    """Says that a step names a prompt which the workspace has not made live."""
+    return Refusal(
+        "workflow_prompt_missing",
+        file=workflow.file,
+        line=step.prompt_line,
+        step=step.id,
+        name=step.prompt,
+    )
+
+
+def _with_prompt(turn: Turn, ai_input: AiInput, prompt: PromptVersion, task: Mapping[str, str]) -> AiInput:
+    """With a prompt of the workspace: its system text behind the product's, whose rules for data hold on, its examples,
+    and its task before the step's own."""
+    system, *rest = ai_input.parts
+    text = render_system(prompt, _used(prompt.parts.system, task))
+    examples = [
+        InputPart(role=role, origin=Origin.EXAMPLE, text=text)
+        for pair in render_examples(prompt)
+        for role, text in zip((Role.USER, Role.ASSISTANT), pair, strict=True)
+    ]
+    asked = render_task(prompt, _used(prompt.parts.task, task))
+    besides = [InputPart(role=Role.USER, origin=Origin.INSTRUCTION, text=asked)] if asked else []
+    head = replace(system, text="\n\n".join(filter(None, (system.text, text))))
+    parts = (head, *examples, *rest[:-1], *besides, rest[-1])
+    tokens, room = estimate_parts(parts), turn.context_tokens - turn.max_output_tokens
+    if tokens > room:
+        raise Refusal("request_too_large", needed=tokens, allowed=max(room, 0), model=turn.model)
+    return replace(ai_input, parts=parts, prompts=(*ai_input.prompts, prompt.ref), estimate_tokens=tokens)
+
+
+def _used(template: str, values: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: values[name] for name in placeholders(template) if name in values}
 
 
 def build_in_step(

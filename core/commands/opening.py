@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.ai_input.estimate import OUTPUT_GUESS_TOKENS, estimate_tokens
+from core.ai_input.workflow import prompt_missing
 from core.commands.services import Services, allowed_models, choose_model
 from core.domain.codraft import CoDraftSetup
 from core.domain.compare import CompareSetup
@@ -16,7 +17,9 @@ from core.domain.review import shuffled_order
 from core.domain.setup import repeated, spread
 from core.domain.thread import MAIN_LINE, Mode
 from core.domain.view import EstimateView, Phrase
-from core.domain.workflow import WorkflowSetup, planned_calls
+from core.domain.workflow import STEP_PLACEHOLDERS, PromptedStep, Workflow, WorkflowSetup, planned_calls
+from core.prompts.placeholder import placeholders
+from core.prompts.version import OutputFormat, PromptVersion
 
 PROMPT_GUESS_TOKENS = 600
 """What the product's own prompt adds to each call."""
@@ -138,6 +141,35 @@ def _workflow(wish: _Wish) -> Opening:
         calls=planned_calls(wish.services.workflows[setup.workflow], setup),
         grows=True,
     )
+
+
+async def check_step_prompts(services: Services, actor: Actor, opening: Opening) -> None:
+    """Return when every prompt of the workspace that a workflow's steps name is live and fits them.
+
+    Raises Refusal that names file, line and reason.
+    """
+    if opening.mode is not Mode.WORKFLOW:
+        return
+    workflow = services.workflows[str(opening.setup["workflow"])]
+    names = tuple(dict.fromkeys(step.prompt for step in workflow.prompted))
+    async with services.store.reading() as session:
+        refs = await services.prompts.own_refs(session, actor.workspace_id, names)
+    library = await services.prompts.resolve(actor.workspace_id, refs)
+    for step in workflow.prompted:
+        if step.prompt not in library.versions:
+            raise prompt_missing(workflow, step)
+        _check_fits(workflow, step, library.get(step.prompt))
+
+
+def _check_fits(workflow: Workflow, step: PromptedStep, prompt: PromptVersion) -> None:
+    place: dict[str, str | float] = {"file": workflow.file, "line": step.prompt_line, "step": step.id}
+    place |= {"name": prompt.name, "version": prompt.version}
+    if prompt.parts.output_format is not OutputFormat.TEXT:
+        raise Refusal("workflow_prompt_format", **place)
+    used = placeholders(f"{prompt.parts.system}\n{prompt.parts.task}").keys()
+    if unknown := ", ".join(sorted(used - STEP_PLACEHOLDERS)):
+        allowed = ", ".join(sorted(STEP_PLACEHOLDERS))
+        raise Refusal("workflow_prompt_placeholders", **place, names=unknown, allowed=allowed)
 
 
 _OPENINGS = {

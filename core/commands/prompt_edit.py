@@ -19,6 +19,7 @@ from core.domain.errors import ConfigurationErrors, Refusal
 from core.domain.policy import Action, Actor
 from core.domain.prompt import (
     SHIPPED,
+    TEAM_NAME,
     TEAM_PREFIX,
     DraftCheck,
     PromptEventKind,
@@ -54,7 +55,6 @@ from core.store.workspace import person_name
 FIRST_VERSION = "1.0.0"
 NAME_CHARS = 60
 DRAFT_CHARS = 400_000
-_TEAM_NAME = re.compile(r"team(\.[a-z][a-z0-9_]*)+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ async def _standing(services: Services, actor: Actor, text: PromptText) -> Stand
     async with services.store.reading() as session:
         if not name.startswith(TEAM_PREFIX) or text.base_id != SHIPPED:
             return await standing_of(session, services.prompts, actor.workspace_id, name)
-        if not _TEAM_NAME.fullmatch(name) or len(name) > NAME_CHARS:
+        if not TEAM_NAME.fullmatch(name) or len(name) > NAME_CHARS:
             raise Refusal("prompt_name", name=name[:NAME_CHARS], prefix=TEAM_PREFIX, limit=NAME_CHARS)
         try:
             return await standing_of(session, services.prompts, actor.workspace_id, name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from core.commands.opening import Opening, estimate, open_mode
+from core.commands.opening import Opening, check_step_prompts, estimate, open_mode
 from core.commands.services import Services, access_thread, can_see, do_begin_run, enqueue
 from core.domain.errors import Refusal
 from core.domain.ids import AttachmentId, ConversationId, MessageId, RunId, ThreadId
@@ -187,7 +187,9 @@ async def _opening(
 async def check_opening(
     services: Services, actor: Actor, policy: Policy, opening: Opening, text: str
 ) -> None:
-    """Return when the budgets allow several calls; raise Refusal otherwise. A single call is checked as it is made."""
+    """Return when the prompts that a workflow names are there and the budgets allow several calls; raise Refusal
+    otherwise. A single call is checked as it is made."""
+    await check_step_prompts(services, actor, opening)
     if len(opening.calls) > 1:
         expected = estimate(services, opening, text)
         async with services.store.reading() as session:

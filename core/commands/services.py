@@ -119,6 +119,12 @@ async def do_begin_run(
     args: Mapping[str, Any] | None = None,
 ) -> Run:
     """Store a run of a thread with the prompts of its kind as they stand now; `enqueue` it once that is committed."""
+    workflow = (
+        services.workflows.get(str(thread.setup.get("workflow"))) if kind == thread.mode.value else None
+    )
+    named = dict.fromkeys(step.prompt for step in workflow.prompted) if workflow else ()
+    shipped = await services.prompts.refs(session, thread.workspace_id, PROMPTS[kind])
+    own = await services.prompts.own_refs(session, thread.workspace_id, tuple(named))
     run = Run(
         id=RunId(services.clock.new_id()),
         workspace_id=thread.workspace_id,
@@ -128,7 +134,7 @@ async def do_begin_run(
         conversation_id=conversation_id,
         request_id=request_id,
         model=model,
-        prompts=await services.prompts.refs(session, thread.workspace_id, PROMPTS[kind]),
+        prompts=(*shipped, *own),
         requested_by=by,
         failure=None,
         created_at=services.clock.now(),

@@ -5,6 +5,7 @@ its own follows the files; once it did, its pointer is the truth for that worksp
 with `team.` belongs to one workspace and has no file behind it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,7 @@ from core.domain.view import Phrase
 
 TEAM_PREFIX = "team."
 """Begins the name of a prompt that a workspace made itself."""
+TEAM_NAME = re.compile(r"team(\.[a-z][a-z0-9_]*)+")
 
 MIN_REASON_CHARS = 5
 MAX_REASON_CHARS = 500

@@ -60,12 +60,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskStep(Step):
+class PromptedStep(Step):
+    """A step that a prompt of the workspace can give its instructions to, besides the product's own."""
+
+    prompt: str = ""
+    """Name of that prompt; empty for none."""
+    prompt_line: int = 0
+    """Where the file names it."""
+
+
+STEP_PLACEHOLDERS = frozenset({"step", "title", "instruction"})
+"""What a step can fill in a prompt of the workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskStep(PromptedStep):
     """One model answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareStep(Step):
+class CompareStep(PromptedStep):
     """Several models answer the same, and one compares the answers."""
 
     models: int
@@ -130,6 +144,15 @@ class Workflow:
     description: Label
     inputs: tuple[WorkflowInput, ...]
     steps: tuple[WorkflowStep, ...]
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.yaml"
+
+    @property
+    def prompted(self) -> tuple[PromptedStep, ...]:
+        """The steps that name a prompt of the workspace, in order."""
+        return tuple(step for step in self.steps if isinstance(step, PromptedStep) and step.prompt)
 
     def step(self, step_id: str) -> WorkflowStep:
         """Raises KeyError for an id that no step has."""

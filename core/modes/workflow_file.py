@@ -13,11 +13,13 @@ steps:                              # in the order in which they run
     uses: [firstRequest]            # inputs and earlier steps
     instruction: …
 ```
-Besides: `models` of compare, `participants` and `rebuttal_rounds` of debate, `passes` of draft, `reviewers` of review.
+Besides: `prompt` of ask and compare, which may name a prompt of the workspace (`team.…`); `models` of compare,
+`participants` and `rebuttal_rounds` of debate, `passes` of draft, `reviewers` of review.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,6 +27,7 @@ from core.domain import compare, debate
 from core.domain.artifact import artifact_name, name_key
 from core.domain.codraft import LEAST_PASSES, MOST_PASSES
 from core.domain.errors import ConfigurationError, ConfigurationErrors, Refusal
+from core.domain.prompt import TEAM_NAME
 from core.domain.review import MOST_ANSWERS, MOST_REVIEWERS
 from core.domain.workflow import (
     FOLLOW_UP,
@@ -37,6 +40,7 @@ from core.domain.workflow import (
     DebateStep,
     DraftStep,
     Label,
+    PromptedStep,
     ReviewStep,
     StepKind,
     Workflow,
@@ -129,19 +133,22 @@ class _Reading:
 
     # --- values -----------------------------------------------------------------------------------------------------
 
-    def table(self, node: Node, what: str, keys: tuple[str, ...]) -> Mapping[str, Node]:
-        """The values under exactly `keys`."""
+    def table(
+        self, node: Node, what: str, keys: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> Mapping[str, Node]:
+        """The values under exactly `keys`, and under those of `optional` that are there."""
         if not isinstance(node.value, Mapping):
             self.problem(node.line, f"{what} must be a table of keys and values")
             return {}
-        for key in node.value.keys() - set(keys):
+        allowed = (*keys, *optional)
+        for key in node.value.keys() - set(allowed):
             self.problem(
-                node.value[key].line, f"{what} has an unknown key: {key}; it may hold {', '.join(keys)}"
+                node.value[key].line, f"{what} has an unknown key: {key}; it may hold {', '.join(allowed)}"
             )
         for key in keys:
             if key not in node.value:
                 self.problem(node.line, f"{what} lacks {key}")
-        return {key: node.value[key] for key in keys if key in node.value}
+        return {key: node.value[key] for key in allowed if key in node.value}
 
     def text(self, table: Mapping[str, Node], key: str, parent: Node, what: str) -> str:
         """Text under a key; a missing one was noted when the table was read."""
@@ -220,7 +227,8 @@ class _Reading:
             return None
         numbers = _NUMBERS[kind]
         keys = ("id", "kind", "title", "uses", "instruction", *numbers)
-        table = self.table(node, f"step {_id_of(node) or '?'}", keys)
+        optional = ("prompt",) if kind in (StepKind.ASK, StepKind.COMPARE) else ()
+        table = self.table(node, f"step {_id_of(node) or '?'}", keys, optional)
         step_id = self.text(table, "id", node, "a step")
         self.check_id(step_id, node, inputs, before)
         what = f"step {step_id}"
@@ -237,7 +245,15 @@ class _Reading:
             self.check_review(table, what, uses, before)
         if kind is StepKind.DRAFT:
             self.check_draft(table, what, title, before)
-        return _step(kind, given, step_id, title, instruction, uses)
+        step = _step(kind, given, step_id, title, instruction, uses)
+        return self.prompted(step, table, node, what) if "prompt" in table else step
+
+    def prompted(self, step: WorkflowStep, table: Mapping[str, Node], node: Node, what: str) -> WorkflowStep:
+        """The step with the prompt that it names; which prompts a workspace has is found out when it starts."""
+        name, line = self.text(table, "prompt", node, what), table["prompt"].line
+        if name and not TEAM_NAME.fullmatch(name):
+            self.problem(line, f"prompt of {what} must name a prompt of the workspace, such as team.summary")
+        return replace(step, prompt=name, prompt_line=line) if isinstance(step, PromptedStep) else step
 
     def check_draft(
         self, table: Mapping[str, Node], what: str, title: Label, before: Mapping[str, WorkflowStep]
@@ -340,7 +356,7 @@ def _step(
     instruction: str,
     uses: tuple[str, ...],
 ) -> WorkflowStep:
-    kinds: Mapping[StepKind, type[WorkflowStep]] = {
+    kinds: Mapping[StepKind, Callable[..., WorkflowStep]] = {
         StepKind.ASK: AskStep,
         StepKind.COMPARE: CompareStep,
         StepKind.DEBATE: DebateStep,

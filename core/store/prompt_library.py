@@ -187,6 +187,13 @@ class Prompts:
         await self.ensure_stored(session)
         return tuple(own.get(name) or self.shipped.get(name).ref for name in names)
 
+    async def own_refs(
+        self, session: Session, workspace_id: WorkspaceId, names: Sequence[str]
+    ) -> tuple[PromptRef, ...]:
+        """The live versions of prompts that the workspace made itself; those that are not live are missing."""
+        _, own = await live_refs(session, workspace_id, names) if names else (0, {})
+        return tuple(own[name] for name in names if name in own)
+
     async def ensure_stored(self, session: Session) -> None:
         """Have the files of this process stored once the transaction is committed, if they are not yet."""
         if not self._registered:

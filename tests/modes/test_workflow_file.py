@@ -204,3 +204,34 @@ def test_the_built_in_workflows_are_right_and_run_with_any_number_of_models() ->
                 )
                 if made is not None:
                     assert type(made).from_json(made.to_json()) == made
+
+
+def test_an_asking_or_comparing_step_may_name_a_prompt_of_the_workspace() -> None:
+    text = FILE.replace(
+        "    instruction: List options.\n", "    prompt: team.options\n    instruction: List options.\n"
+    )
+    workflow = parse_workflow("flow.yaml", text.encode())
+    (step,) = workflow.prompted
+    assert (step.id, step.prompt, step.prompt_line) == ("options", "team.options", 12)
+    assert workflow.file == "flow.yaml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        (
+            "List options.",
+            "List options.\n    prompt: chat.answer",
+            13,
+            "must name a prompt of the workspace",
+        ),
+        ("List options.", "List options.\n    prompt: [team.a]", 13, "prompt of step options must be a text"),
+        ("Debate them.", "Debate them.\n    prompt: team.a", 26, "step talk has an unknown key: prompt"),
+    ],
+)
+def test_a_prompt_that_no_step_can_use_is_refused_with_line_and_reason(
+    old: str, new: str, line: int, reason: str
+) -> None:
+    ((found, why),) = problems(FILE.replace(old, new))
+    assert found == line
+    assert reason in why
