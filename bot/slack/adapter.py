@@ -36,6 +36,7 @@ from bot.slack.poster import EDIT_EVERY_S, SlackPoster
 from bot.slack.private import Private
 from bot.slack.prompt import Prompts
 from bot.slack.review import Reviewer
+from bot.slack.sending import Sendings
 from bot.slack.socket import Sockets
 from bot.slack.start import Starter
 from bot.slack.status import Statuses
@@ -166,6 +167,7 @@ def _carrying(
         adoptions=Adoptions(services=services, access=platform.access, files=platform.files),
         pins=Pins(services=services),
         reviewer=reviewer,
+        sendings=Sendings(services=services),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot import carried
-from bot.slack import adoption_form, handover_form
+from bot.slack import adoption_form, handover_form, sending
 from bot.slack.adoption import Adoptions
 from bot.slack.adoption_form import CHANGES_FILE, REJECT_FORM, REVIEW_FILE, REVIEW_FORM
 from bot.slack.background import Background
@@ -38,7 +38,8 @@ from bot.slack.pin import (
 )
 from bot.slack.private import Private, explain
 from bot.slack.render import SlackMessage
-from bot.slack.review import ARTIFACT, ARTIFACT_FILE, Reviewer, artifact_meant
+from bot.slack.review import ARTIFACT, ARTIFACT_FILE, ARTIFACT_SEND, Reviewer, artifact_meant
+from bot.slack.sending import SEND_FORM, Sendings
 from bot.slack.sheet import HANDOVER, LOOK, WAITING, Sheet, sheet, waiting
 from bot.slack.start_form import WORKFLOW
 from core import i18n
@@ -64,6 +65,7 @@ OPENING: Final = {
     f"{ACTION}{ButtonAction.SHOW_CHANGES.value}": "slack_carry.changes_title",
     f"{ACTION}{ButtonAction.PIN.value}": "slack_carry.pin_title",
     ARTIFACT: "slack_carry.artifacts_title",
+    ARTIFACT_SEND: "sending.title",
     ADD: "slack_carry.pin_title",
     LIST: "slack_carry.pins_title",
     f"{ACTION}{PIN_EDIT}": "slack_carry.pin_edit_title",
@@ -88,6 +90,7 @@ SENT: Final = {
     REJECT_FORM: "slack_carry.reject_title",
     PIN_FORM: "slack_carry.pin_title",
     EDIT_FORM: "slack_carry.pin_edit_title",
+    SEND_FORM: "sending.title",
 }
 """Forms that can be sent, and their titles."""
 
@@ -113,6 +116,7 @@ class Carrying:
     adoptions: Adoptions
     pins: Pins
     reviewer: Reviewer
+    sendings: Sendings
 
     # --- buttons and shortcuts ---------------------------------------------------------------------------------------
 
@@ -141,6 +145,8 @@ class Carrying:
                 shown = await self.reviewer.artifact(caller, thread, name, number)
                 there = replace(about, thread=thread, ref="")
                 return _page(caller, "slack_carry.artifacts_title", shown, LIST_FORM, there)
+            case "artifact_send":
+                return await self.sendings.form(caller, about, value)
             case "pin_edit" | "pin_history" | "pin_list" | "pin_add" as name:
                 return await self._of_pins(caller, about, name)
             case "handover":
@@ -255,6 +261,8 @@ class Carrying:
                 return await self.adoptions.submit_review(caller, form, key=key)
             case name if name == REJECT_FORM:
                 return await self.adoptions.submit_reject(caller, form, key=key)
+            case name if name == SEND_FORM:
+                return await self.sendings.submit(caller, form, key=key)
             case name if name == PIN_FORM:
                 return await self.pins.submit(caller, form, key=key)
             case _:
@@ -266,6 +274,8 @@ class Carrying:
             return handover_form.blamed(form.values, problem)
         if form.name == REVIEW_FORM:
             return adoption_form.blamed(form.values, problem)
+        if form.name == SEND_FORM:
+            return sending.blamed(form.values, problem)
         return list(form.values)[-1] if form.values else ""
 
     # --- slash commands ----------------------------------------------------------------------------------------------

@@ -71,6 +71,9 @@ SHOWN_ARTIFACTS: Final = 20
 ARTIFACT: Final = "do.artifact"
 """The button that opens a version of an artifact."""
 
+ARTIFACT_SEND: Final = "do.artifact_send"
+"""The button that asks which thread one is sent to."""
+
 ARTIFACT_FILE: Final = "do.artifact_file"
 """The button that sends one as a file."""
 
@@ -306,7 +309,10 @@ class Reviewer:
         shown = await show_artifact(self.services, caller.actor, thread_id, name, number=number)
         message = _whole(caller, shown)
         means = SEPARATOR.join((thread_id, str(shown.version.number), shown.artifact.name))
-        buttons = [button(_t(caller, "slack_carry.artifact_file"), ARTIFACT_FILE, means)]
+        buttons = [
+            button(_t(caller, "slack_carry.artifact_file"), ARTIFACT_FILE, means),
+            button(_t(caller, "sending.button"), ARTIFACT_SEND, means),
+        ]
         if shown.version.number > 1:
             before = SEPARATOR.join((thread_id, str(shown.version.number - 1), shown.artifact.name))
             buttons.append(button(_t(caller, "slack_carry.artifact_before"), ARTIFACT, before))

@@ -10,6 +10,7 @@ from bot.slack.handover_form import Offer, handover_form, target_form
 from bot.slack.picking import PICKING, pick_form
 from bot.slack.pin import history_form, pin_form, pins_card, pins_form
 from bot.slack.render import SlackMessage
+from bot.slack.sending import send_form
 from bot.slack.sheet import HANDOVER, REVIEW, Sheet, waiting
 from bot.slack.start_form import Wish
 from core.commands.adoption import AdoptionChanges, AdoptionReview
@@ -196,6 +197,10 @@ def forms(
     yield "reject", reject_form(locale, SHEET, views.HOSTILE * 20)
     threads = [one for channel in records.CHANNELS for one in channel.threads]
     many = [replace(threads[0], thread_id=views.thread_id(number)) for number in range(150)]
+    channel = records.CHANNELS[0]
+    for name, count in (("none", 0), ("one", 1), ("many", 150)):
+        to = [(one, channel) for one in many[:count]]
+        yield f"send_{name}", send_form(locale, replace(SHEET, ref=views.HOSTILE[:120]), views.HOSTILE, 3, to)
     for word in PICKING:
         yield f"pick_{word.value}", pick_form(locale, replace(SHEET, kind=word.value), many)
 
