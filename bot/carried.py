@@ -3,6 +3,7 @@
 What shows a form first, a handover or a request for adoption, each platform begins in its own way.
 """
 
+import re
 from typing import Final
 
 from core import i18n
@@ -29,6 +30,15 @@ CARRIED_WORDS: Final = frozenset(
 CARRIED_BUTTONS: Final = frozenset(
     {ButtonAction.START, ButtonAction.OPEN_AGAIN, ButtonAction.APPROVE, ButtonAction.WITHDRAW}
 )
+
+
+QUOTES: Final = ' "“”「」『』'
+_QUOTED: Final = re.compile(r"[\"“「『].*[\"”」』]", re.DOTALL)
+
+
+def is_name(rest: str) -> bool:
+    """Whether what follows a word is at most one name: a single word, or several in quotation marks."""
+    return len(rest.split()) <= 1 or _QUOTED.fullmatch(rest) is not None
 
 
 def is_meant(command: TextCommand) -> bool:

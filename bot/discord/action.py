@@ -7,6 +7,7 @@ from typing import Final
 import discord
 
 from bot import carried
+from bot.carried import QUOTES
 from bot.discord import reply
 from bot.discord.card import Card, Menu, Option
 from bot.discord.channel import Channels, retitle
@@ -70,8 +71,8 @@ class Actions:
             Word.INPUT: lambda: self.input_here(actor, spot, None),
             Word.RENAME: lambda: self.rename(actor, spot, rest),
             Word.REVIEW: lambda: self._review_typed(actor, spot, key),
-            Word.SAVE: lambda: self.save_here(actor, spot, "", rest, as_version=False, key=key),
-            Word.ARTIFACTS: lambda: self.artifacts(actor, spot, "", ""),
+            Word.SAVE: lambda: self.save_here(actor, spot, "", rest.strip(QUOTES), as_version=False, key=key),
+            Word.ARTIFACTS: lambda: self.artifacts(actor, spot, rest.strip(QUOTES), ""),
             Word.THREADS: lambda: self.threads(actor, only=spot.place.channel),
             Word.MODELS: lambda: self.models(actor),
             Word.PROMPTS: lambda: self.prompts(actor, rest),

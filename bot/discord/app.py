@@ -29,6 +29,7 @@ from bot.discord.private import Private
 from bot.discord.prompt import Prompts
 from bot.discord.prompt_change import PromptChanges
 from bot.discord.review import Reviews
+from bot.discord.sending import Sendings
 from bot.discord.start import Starts
 from bot.discord.traffic import EditPace, Traffic
 from bot.discord.word import CarriedWords
@@ -100,6 +101,7 @@ class Discord:
             adoptions=adoptions,
             pins=pins,
             reviews=Reviews(services, actions, private, attachments),
+            sendings=Sendings(services, private),
             prompts=prompts,
             evals=evals,
             prompt_changes=PromptChanges(prompts, attachments),

@@ -139,6 +139,7 @@ COMMANDS: Final = (
             ARTIFACT,
             CommandOption(name="version", kind=NUMBER_OPTION, between=(1, 100_000)),
             CommandOption(name="send", kind=YES_NO_OPTION),
+            CommandOption(name="to", suggests=True, longest=100),
         ),
     ),
     Command(

@@ -27,11 +27,13 @@ from bot.discord.private import FIRST_ANSWER_S, Press, Pressed, Private, locale_
 from bot.discord.prompt import Prompts
 from bot.discord.prompt_change import PromptChanges
 from bot.discord.review import Reviews
+from bot.discord.sending import Sendings
 from bot.discord.start import Starts
 from bot.discord.suggest import suggest
 from bot.discord.traffic import failure_of
 from core import i18n
 from core.commands.branch import REASON_CHARS
+from core.commands.sending import SendRequest
 from core.commands.services import Services
 from core.commands.text import STARTS, Word
 from core.domain.errors import PlatformFailure, Refusal, StoreUnavailable
@@ -60,6 +62,7 @@ class Interactions:
     adoptions: Adoptions
     pins: Pins
     reviews: Reviews
+    sendings: Sendings
     prompts: Prompts
     evals: Evaluations
     prompt_changes: PromptChanges
@@ -73,6 +76,7 @@ class Interactions:
             **self.adoptions.presses(),
             **self.pins.presses(),
             **self.reviews.presses(),
+            **self.sendings.presses(),
             **self.prompts.presses(),
             **self.evals.presses(),
             **self.prompt_changes.presses(),
@@ -178,14 +182,7 @@ class Interactions:
                 as_version=options.get("as_version") == str(True),
                 key=key,
             ),
-            "artifacts": lambda: actions.artifacts(
-                actor,
-                spot,
-                options.get("artifact", ""),
-                options.get("version", ""),
-                send=options.get("send") == str(True),
-                key=key,
-            ),
+            "artifacts": lambda: self._artifacts(actor, spot, options, key=key),
             "threads": lambda: actions.threads(actor),
             "models": lambda: actions.models(actor),
             "usage": lambda: actions.usage(actor, options.get("by", "day")),
@@ -197,6 +194,19 @@ class Interactions:
             plan = plan_of(Mode(name), options, asked.files)
             return await self.starts.offer(actor, spot, plan, ref=str(interaction.id), in_file=True)
         return await acts[name]()
+
+    async def _artifacts(self, actor: Actor, spot: Spot, options: Mapping[str, str], *, key: str) -> Card:
+        name, version, to = (options.get(each, "") for each in ("artifact", "version", "to"))
+        if not to:
+            send = options.get("send") == str(True)
+            return await self.actions.artifacts(actor, spot, name, version, send=send, key=key)
+        request = SendRequest(
+            thread_id=await self.actions.thread(actor, spot, "/artifacts"),
+            name=name,
+            to_thread_id=to,
+            number=int(version) if version else None,
+        )
+        return await self.sendings.carry_out(actor, request, f"discord:{key}")
 
     async def _menu_input(self, actor: Actor, spot: Spot, message: str) -> Card:
         return await self.actions.input_at(actor, await self.actions.found(actor, spot, message))

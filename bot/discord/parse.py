@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import discord
 
-from bot.carried import is_meant
+from bot.carried import is_meant, is_name
 from bot.discord.limit import PLATFORM
 from bot.prompt_outline import asked
 from core.commands.person import PersonSeen, WorkspaceSeen
@@ -23,7 +23,6 @@ WITHOUT_ARGUMENTS: Final = (
     Word.STOP,
     Word.INPUT,
     Word.REVIEW,
-    Word.ARTIFACTS,
     Word.THREADS,
     Word.MODELS,
     Word.USAGE,
@@ -36,7 +35,7 @@ WITHOUT_ARGUMENTS: Final = (
 SENTENCES: Final = (Word.HANDOVER, Word.ADOPT, Word.REJECT)
 """Outside our threads, where there is nothing to do them to, these begin ordinary sentences."""
 
-WITH_ONE_WORD: Final = (Word.RETRY, Word.SAVE)
+WITH_ONE_NAME: Final = (Word.RETRY, Word.SAVE, Word.ARTIFACTS)
 """Typed with more they are ordinary words; the slash command takes whatever is wanted."""
 
 
@@ -126,7 +125,7 @@ def command_in(words: Words, *, ours: bool) -> TextCommand | None:
         return None
     if command.rest and command.word in WITHOUT_ARGUMENTS:
         return None
-    if command.word in WITH_ONE_WORD and len(command.rest.split()) > 1:
+    if command.word in WITH_ONE_NAME and not is_name(command.rest):
         return None
     return command
 

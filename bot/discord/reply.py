@@ -7,6 +7,7 @@ from bot.discord.card import Card, Picture, TextFile
 from bot.discord.difference import block, difference
 from bot.discord.limit import CONTENT, size
 from bot.discord.render import plain
+from bot.discord.sending_card import send_button, with_menu
 from bot.model_outline import model_notes
 from bot.usage import PICTURE, Usage, alternative, legend, together
 from core.commands.artifact import Shown
@@ -98,7 +99,7 @@ def artifacts(items: Sequence[ArtifactItem], locale: str) -> Card:
         return Card(content=text(locale, "discord.no_artifacts"))
     lines = [text(locale, "discord.artifacts")]
     lines += [f"- **{plain(item.name)}** · {_version(item.newest, locale)}" for item in items]
-    return fitted(lines, locale, file="artifacts.md")
+    return with_menu(fitted(lines, locale, file="artifacts.md"), items, locale)
 
 
 def artifact(shown: Shown, locale: str) -> Card:
@@ -117,6 +118,7 @@ def artifact(shown: Shown, locale: str) -> Card:
     seen = block(changes, room - size("\n".join(lines)) - 1)
     return Card(
         content="\n".join(one for one in (*lines, seen, note) if one),
+        buttons=(send_button(shown.artifact.artifact_id, shown.version.number, locale),),
         file=TextFile(name="artifact.md", text=shown.text),
         also=TextFile(name="changes.diff", text="\n".join(changes) + "\n") if changes else None,
     )

@@ -1,15 +1,16 @@
 """Values that Discord suggests while an option of a command is typed."""
 
 from bot.discord.action import Spot
-from bot.discord.limit import CHOICE_TEXT, size
+from bot.discord.limit import CHOICE_TEXT, PLATFORM, size
 from bot.discord.prompt_card import suggested, suggested_versions
+from bot.discord.sending_card import every
 from bot.prompt_outline import EVAL, RELOAD, STATUS
 from core.commands.artifact import list_saved
 from core.commands.model import list_models
 from core.commands.place import thread_at
 from core.commands.prompt import list_prompts, show_prompt
 from core.commands.services import Services
-from core.commands.thread import show_thread
+from core.commands.thread import list_channels, show_thread
 from core.domain.policy import Actor
 from core.domain.view import AnswerView, MessageView
 from core.i18n import text
@@ -30,6 +31,8 @@ async def suggest(
             return await _positions(services, actor, spot, begun)
         case "prompt":
             return await _prompts(services, actor, begun)
+        case "to":
+            return await _threads(services, actor, spot, begun)
         case "artifact":
             return await _artifacts(services, actor, spot, begun)
         case _:
@@ -75,6 +78,20 @@ def _workflows(services: Services, actor: Actor, begun: str) -> list[tuple[str, 
         for name, workflow in services.workflows.items()
     ]
     return [(label, name) for label, name in found if begun.lower() in label.lower()]
+
+
+async def _threads(services: Services, actor: Actor, spot: Spot, begun: str) -> list[tuple[str, str]]:
+    """The other threads that the person can see, those of the channel first."""
+    here = await thread_at(services, actor, spot.place) if spot.thread else None
+    channels = await list_channels(services, actor, PLATFORM)
+    ordered = sorted(channels, key=lambda one: one.external_id != spot.place.channel)
+    found = [
+        (f"{one.branch_name or one.title} (#{channel.name})", str(one.thread_id))
+        for channel in ordered
+        for one in every(channel.threads)
+        if one.place.thread and (here is None or one.thread_id != here.id)
+    ]
+    return [(label, value) for label, value in found if begun.lower() in label.lower()]
 
 
 async def _artifacts(services: Services, actor: Actor, spot: Spot, begun: str) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from bot.carried import QUOTES
 from bot.slack.adoption_form import unified
 from bot.slack.block import (
     OPTIONS,
@@ -78,7 +79,6 @@ ARTIFACT_FILE: Final = "do.artifact_file"
 """The button that sends one as a file."""
 
 SHOWN_VERSIONS: Final = 20
-QUOTES: Final = ' "“”「」『』'
 PIECE: Final = 1_400
 """Characters of a paragraph, even where each takes two units."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bot.carried import is_meant
+from bot.carried import is_meant, is_name
 from bot.prompt_outline import asked
 from core.commands.text import STARTS, TextCommand, Word, parse_command
 from core.domain.errors import Refusal
@@ -47,7 +47,6 @@ def begins_with_another(text: str, bot: str) -> bool:
     return found is not None and found[1] == "@" and found[2] != bot
 
 
-_QUOTED: Final = re.compile(r"[\"“「『].*[\"”」』]", re.DOTALL)
 _NUMBERED: Final = re.compile(r"\d{1,3}(?:\s|$)")
 
 
@@ -72,7 +71,7 @@ def command_in(text: str, *, called: bool, ours: bool) -> TextCommand | None:
         case Word.RENAME | Word.PIN | Word.HANDOVER | Word.ADOPT | Word.REJECT:
             return command if ours else None
         case Word.RETRY | Word.SAVE | Word.ARTIFACTS:
-            return command if len(command.rest.split()) <= 1 or _QUOTED.fullmatch(command.rest) else None
+            return command if is_name(command.rest) else None
         case Word.PROMPTS:
             return command if asked(command.rest) else None
         case Word.REVIEW:

@@ -13,6 +13,7 @@ from core.domain.thread import Thread
 from core.domain.view import ArtifactItem, VersionItem
 from core.store.artifact import (
     NewVersion,
+    artifact_by_id,
     do_add_artifact,
     do_add_version,
     find_artifact,
@@ -150,6 +151,18 @@ async def list_saved(services: Services, actor: Actor, thread_id: str) -> tuple[
         )
 
 
+async def saved_by_id(services: Services, actor: Actor, artifact_id: str) -> ArtifactItem:
+    """The artifact that a button means. Raises Refusal."""
+    async with services.store.reading() as session:
+        artifact = await artifact_by_id(session, actor.workspace_id, artifact_id)
+    if artifact is None:
+        raise Refusal("artifact_gone")
+    thread = await access_thread(services, actor, Action.READ, artifact.thread_id, unknown="artifact_gone")
+    async with services.store.reading() as session:
+        held = await versions(session, actor.workspace_id, artifact.id)
+    return _item(thread, artifact, held[-1])
+
+
 async def show_artifact(
     services: Services, actor: Actor, thread_id: str, name: str, *, number: int | None = None
 ) -> Shown:
@@ -175,7 +188,9 @@ async def show_artifact(
 
 
 def _item(thread: Thread, artifact: ArtifactRow, newest: ArtifactVersionRow) -> ArtifactItem:
-    return ArtifactItem(thread_id=thread.id, name=artifact.name, newest=_version(thread, newest))
+    return ArtifactItem(
+        artifact_id=artifact.id, thread_id=thread.id, name=artifact.name, newest=_version(thread, newest)
+    )
 
 
 def _version(thread: Thread, row: ArtifactVersionRow) -> VersionItem:

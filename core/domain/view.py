@@ -310,6 +310,7 @@ class VersionItem:
 class ArtifactItem:
     """One line of a thread's artifacts."""
 
+    artifact_id: str
     thread_id: ThreadId
     name: str
     newest: VersionItem

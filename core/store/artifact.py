@@ -43,6 +43,14 @@ async def find_artifact(
     return await session.scalar(query.with_for_update() if lock else query)
 
 
+async def artifact_by_id(
+    session: AsyncSession, workspace_id: WorkspaceId, artifact_id: str
+) -> ArtifactRow | None:
+    return await session.scalar(
+        select(ArtifactRow).where(ArtifactRow.workspace_id == workspace_id, ArtifactRow.id == artifact_id)
+    )
+
+
 async def list_artifacts(
     session: AsyncSession, workspace_id: WorkspaceId, thread_id: ThreadId
 ) -> list[tuple[ArtifactRow, ArtifactVersionRow]]:

@@ -116,8 +116,10 @@ VERSIONS: Final = (
 )
 
 SAVED: Final = (
-    ArtifactItem(thread_id=thread_id(11), name="draft", newest=VERSIONS[1]),
-    ArtifactItem(thread_id=thread_id(11), name="結果 1 & more <b>", newest=VERSIONS[0]),
+    ArtifactItem(artifact_id=thread_id(21), thread_id=thread_id(11), name="draft", newest=VERSIONS[1]),
+    ArtifactItem(
+        artifact_id=thread_id(22), thread_id=thread_id(11), name="結果 1 & more <b>", newest=VERSIONS[0]
+    ),
 )
 
 ESTIMATES: Final[dict[str, EstimateView]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.discord import adoption_card, handover_card, handover_form, pin, review_card
+from bot.discord import adoption_card, handover_card, handover_form, pin, reply, review_card, sending_card
 from bot.discord.card import Card, Form, TextFile, check, read_custom_id
 from bot.discord.component import FormModal
 from bot.discord.difference import block, difference
@@ -30,6 +30,7 @@ from core.domain.artifact import NAME_CHARS, diff
 from core.domain.drafting import DraftOrigin, HandoverDraft, TargetForm
 from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields
+from core.domain.ids import ThreadId
 from core.domain.pin import MOST_PINS, PIN_CHARS, Pin, PinKind
 from core.domain.prior_context import PriorCap
 from core.domain.receipt import CapApplied
@@ -37,6 +38,7 @@ from core.domain.review import FOCUS_CHARS
 from core.domain.thread import Mode
 from core.domain.view import EstimateView, Phrase
 from tests.ai_input.conversation import THREAD, message
+from tests.examples import records
 
 UUID = "0195e000-0000-7000-c000-000000000001"
 OPENING = "1577130608314810477"
@@ -184,9 +186,34 @@ def adoption_views(letters: str, locale: str) -> Iterator[Card | Form]:
     yield pin.new_form(pin.AT, f"{OPENING}:{OPENING}", locale)
 
 
+def sending_views(letters: str, locale: str) -> Iterator[Card | Form]:
+    items = [
+        replace(records.SAVED[0], artifact_id=f"{UUID[:-2]}{n:02}", name=filled(letters, NAME_CHARS))
+        for n in range(60)
+    ]
+    yield reply.artifacts(items, locale)
+    thread = records.CHANNELS[0].threads[0]
+    threads = [
+        (
+            filled(letters, 200),
+            replace(thread, thread_id=ThreadId(f"{UUID[:-2]}{n:02}"), title=filled(letters, 200)),
+        )
+        for n in range(60)
+    ]
+    for page in range(4):
+        yield sending_card.threads_card(items[0], 99_999, threads, page, locale)
+    ref = f"{UUID}:99999:{UUID}"
+    yield sending_card.taken_card(ref, filled(letters, 3_000), locale)
+    yield sending_card.name_form(ref, filled(letters, NAME_CHARS), locale)
+
+
 @pytest.mark.parametrize(("locale", "letters"), LETTERS)
 def test_every_private_card_and_form_is_within_the_limits_at_its_largest(locale: str, letters: str) -> None:
-    for made in (*handover_views(letters, locale), *adoption_views(letters, locale)):
+    for made in (
+        *handover_views(letters, locale),
+        *adoption_views(letters, locale),
+        *sending_views(letters, locale),
+    ):
         check(made)
         if isinstance(made, Form):
             assert read_custom_id(made.custom_id) == (made.action, made.ref)
