@@ -278,6 +278,7 @@ async def victim(store: Store) -> Victim:
             "visibility": "public",
             # The same name means something else to these.
             "artifact.do_copy_artifacts.source": thread.id,
+            "run.last_run.kind": "chat",
             "comment": "forged",
             "claim.find_settled.key": "event-1",
             "message.do_append.message_id": spare.id,
