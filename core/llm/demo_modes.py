@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from core.domain.receipt import InputPart, Origin
 from core.i18n import text
+from core.llm.demo_fence import fence_name
 
 GIST_CHARS: Final = 90
 _FENCE: Final = re.compile(r"⟦data (\w+): ([^⟧]*)⟧\n(.*?)\n?⟦end of data \1⟧", re.DOTALL)
@@ -65,8 +66,11 @@ class Reading:
 
     def received(self) -> str:
         """Every fence by name and size: what a newcomer should see."""
-        items = (self.say("received_item", what=f.what, chars=len(f.content)) for f in self.fences)
-        return self.say("received", items="; ".join(items))
+        items = [
+            self.say("received_item", what=fence_name(self.locale, f.what), chars=len(f.content))
+            for f in self.fences
+        ]
+        return self.say("received", items=("、" if self.locale == "ja" else "; ").join(items))
 
     def speaker(self) -> tuple[str, str]:
         """Letter and role of whoever is asked to speak."""

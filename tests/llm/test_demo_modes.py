@@ -1,6 +1,7 @@
 """The demo models in every mode: their structured answers satisfy the schema, and say only what can be found."""
 
 import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -26,6 +27,7 @@ from core.domain.receipt import AiInput, InputPart, Origin, Role
 from core.domain.thread import Mode
 from core.llm.catalogue import DEMO_MODELS
 from core.llm.demo import DemoSettings, stream_demo
+from core.llm.demo_fence import fence_name
 from core.llm.demo_modes import fitted, structured_answer
 from core.ports import ModelEvent, Spoken, TextDelta
 from tests.ai_input.conversation import message
@@ -256,6 +258,41 @@ async def test_no_answer_names_the_model_and_the_same_input_gives_the_same_answe
             assert text == await answer(ai_input, model)
             assert "not an AI" in text
             assert model.alias not in text
+
+
+async def test_what_reached_a_model_is_named_in_the_language_of_its_answer() -> None:
+    setup = {**DEBATE, "topic": "移転するか"}
+    spoken = [
+        said("problem_framing", data={"issues": [], "constraints": [], "open_questions": []}),
+        said("positions:A", data=take("賛成", "x")),
+        said("rebuttals.1:A", "y"),
+    ]
+    turn = voices(setup, *spoken, request=message(1, "移転するか"))
+    told = await answer(build_rebuttal(turn, PROMPTS, letter="B", number=2, last=False))
+    (line,) = [line for line in told.splitlines() if line.startswith("指示のほかに")]
+    for name in ("議題(", "毎回渡す前提(26文字)", "司会の論点整理(", "参加者 A の立場(", "参加者 A の反論1("):
+        assert name in line
+    assert not re.search(r"[a-z]{3}", line)
+
+
+@pytest.mark.parametrize(
+    ("what", "english", "japanese"),
+    [
+        ("answer B", "answer B", "回答 B"),
+        (
+            "contribution of participant C, round rebuttals.2",
+            "contribution of participant C, rebuttals 2",
+            "参加者 C の反論2",
+        ),
+        ("result of step a-b: One: two", "result of step a-b: One: two", "手順 a-b「One: two」の結果"),
+        ("result of step a: T, answer C", "result of step a: T, answer C", "手順 a「T」の回答 C"),
+        ("message of Aki", "message of Aki", "Aki さんのメッセージ"),
+        ("a label of the team's own", "a label of the team's own", "a label of the team's own"),
+        ("contribution of participant A, round seven", *["contribution of participant A, round seven"] * 2),
+    ],
+)
+def test_a_fence_is_called_by_what_it_holds(what: str, english: str, japanese: str) -> None:
+    assert (fence_name("en", what), fence_name("ja", what)) == (english, japanese)
 
 
 async def test_hostile_text_changes_nothing_of_what_a_demo_model_finds() -> None:
