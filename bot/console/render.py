@@ -9,7 +9,7 @@ from functools import cache, partial
 from itertools import groupby
 from typing import Any, Final, assert_never
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from bot.console.chart import bar_chart
@@ -168,23 +168,27 @@ def fingerprint(value: object) -> str:
     return _fingerprint(value)
 
 
+@cache
+def _templates() -> Mapping[str, Template]:
+    """Every template by its name, read and compiled once in the life of a process."""
+    environment = Environment(
+        loader=PackageLoader("bot.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return {name: environment.get_template(name) for name in environment.list_templates()}
+
+
 class Renderer:
-    """Draws pages and their fragments. Reads templates and catalogues once, so that drawing needs no disk."""
+    """Draws pages and their fragments. Drawing needs no disk."""
 
     def __init__(self, *, version: str, new_key: Callable[[], str]) -> None:
         self._version = version
         self._new_key = new_key
-        self._environment = Environment(
-            loader=PackageLoader("bot.console"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._template = cache(self._environment.get_template)
-        for name in self._environment.list_templates():
-            self._template(name)
+        self._templates = _templates()
         self._markdown = {
             locale: Markdown(
                 copy_label=i18n.text(locale, "console.copy"), image_label=i18n.text(locale, "console.image")
@@ -199,11 +203,11 @@ class Renderer:
     def page(self, name: str, reader: Reader, *, fragment: bool = False, **context: object) -> str:
         """The page `name` with its frame, or, as a fragment, its content alone."""
         layout = "fragment.html" if fragment else "base.html"
-        return self._template(f"{name}.html").render({**self._words(reader), "layout": layout, **context})
+        return self._templates[f"{name}.html"].render({**self._words(reader), "layout": layout, **context})
 
     def pieces(self, name: str, reader: Reader, **context: object) -> str:
         """A template that has no frame."""
-        return self._template(name).render({**self._words(reader), **context})
+        return self._templates[name].render({**self._words(reader), **context})
 
     def tree(self, reader: Reader, **context: object) -> str:
         """The channels and threads of the side bar."""
@@ -228,7 +232,7 @@ class Renderer:
     def entries(self, page: ThreadPage, reader: Reader, *, saved: Sequence[ArtifactItem] = ()) -> str:
         """The entries of a thread's page as list items."""
         context = {"days": self._days(page, reader), "ending": self._ending(page, reader, saved)}
-        return self._template("entries.html").render({**self._words(reader), **context})
+        return self._templates["entries.html"].render({**self._words(reader), **context})
 
     def _ending(self, page: ThreadPage, reader: Reader, saved: Sequence[ArtifactItem]) -> list[Markup]:
         """What stands below the last entry: how far a run has come, and the text of a Co-Draft as it stands."""
@@ -248,7 +252,7 @@ class Renderer:
             rows.append(("entry_progress.html", f"progress-{progress.run_id}", progress))
         return [
             Markup(  # noqa: S704  the templates escape
-                self._template(name).render(
+                self._templates[name].render(
                     {**context, "id": row_id, "version": _fingerprint(what, reader.locale, page.locale)}
                 )
             )
@@ -313,7 +317,7 @@ class Renderer:
                 context["controls"] = self._controls(view, page, reader)
             case _:
                 assert_never(view)
-        return Markup(self._template(name).render(context))  # noqa: S704  the template escapes
+        return Markup(self._templates[name].render(context))  # noqa: S704  the template escapes
 
     def text(self, reader: Reader, key: str, **fields: str) -> str:
         """A sentence of the page in the reader's language."""
