@@ -53,6 +53,7 @@ class Estimated:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFile:
     name: str
+    """Without its ending."""
     title: str
     text: str
 
@@ -114,7 +115,7 @@ async def judged(
     return i18n.text(actor.locale, "chat_evals.verdict_kept", judgement=said)
 
 
-async def report(services: Services, actor: Actor, run_id: str) -> ReportFile:
+async def report(services: Services, actor: Actor, run_id: str, locale: str) -> ReportFile:
     """An evaluation as a page that stands alone. Raises Refusal."""
     page = await show_eval(services, actor, run_id)
     whole = EvalReport(
@@ -124,9 +125,11 @@ async def report(services: Services, actor: Actor, run_id: str) -> ReportFile:
         comparison=page.comparison,
         closed=page.closed,
     )
-    text = await asyncio.to_thread(html_report, whole, actor.locale)
-    title = i18n.text(actor.locale, "eval_report.title", prompt=whole.prompt)
-    return ReportFile(name=f"eval-{whole.prompt}-{run_id[-6:]}.html", title=title, text=text)
+    return ReportFile(
+        name=f"{whole.prompt} {whole.baseline} {whole.candidate}",
+        title=i18n.text(locale, "eval_report.title", prompt=whole.prompt),
+        text=await asyncio.to_thread(html_report, whole, locale),
+    )
 
 
 async def listed(services: Services, actor: Actor, name: str = "") -> tuple[EvalItem, ...]:

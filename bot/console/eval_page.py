@@ -1,12 +1,11 @@
 """The pages of evaluations, drawn for a visit. Outputs are compared off the event loop."""
 
-import asyncio
 from dataclasses import dataclass
 
 from bot.console.parse import Form, count_of
 from bot.console.prompt_page import NO_FORM, PromptPages
 from bot.console.visit import Visit
-from bot.eval_report import EvalReport, html_report
+from bot.eval_act import report
 from bot.prompt_outline import version_in
 from core.commands.eval import estimate_eval, list_evals, show_eval
 from core.commands.eval_question import human_queue
@@ -101,13 +100,5 @@ class EvalPages(PromptPages):
 
     async def eval_report(self, visit: Visit, run_id: str) -> tuple[str, str]:
         """An evaluation as a page that stands alone, and a name for the file."""
-        page = await show_eval(self.services, visit.actor, run_id)
-        report = EvalReport(
-            prompt=page.item.prompt,
-            baseline=page.item.baseline.version,
-            candidate=page.item.candidate.version,
-            comparison=page.comparison,
-            closed=page.closed,
-        )
-        name = f"{report.prompt} {report.baseline} {report.candidate}"
-        return name, await asyncio.to_thread(html_report, report, visit.reader.locale)
+        made = await report(self.services, visit.actor, run_id, visit.reader.locale)
+        return made.name, made.text

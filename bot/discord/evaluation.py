@@ -132,8 +132,8 @@ class Evaluations:
 
     async def report(self, pressed: Pressed) -> None:
         async def act(actor: Actor, spot: Spot) -> Card:
-            made = await eval_act.report(self.services, actor, pressed.ref)
-            return report_card(made.title, made.name, made.text, eval_page(pressed.ref))
+            made = await eval_act.report(self.services, actor, pressed.ref, actor.locale)
+            return report_card(made.title, f"{made.name}.html", made.text, eval_page(pressed.ref))
 
         await self.private.answer(pressed.interaction, act)
 

@@ -103,8 +103,8 @@ class Evaluations:
 
     async def send_report(self, caller: Caller, run_id: str) -> str:
         """Send a person the report as a file, in the conversation with the bot; the sentence that says so."""
-        made = await eval_act.report(self.services, caller.actor, run_id)
-        file = OutgoingFile(name=made.name, title=made.title, data=made.text.encode())
+        made = await eval_act.report(self.services, caller.actor, run_id, caller.locale)
+        file = OutgoingFile(name=f"{made.name}.html", title=made.title, data=made.text.encode())
         await send_file(self.access, self.files, caller.bot, caller.actor.external_id, file)
         return i18n.text(caller.locale, "chat_evals.report_sent")
 

@@ -113,11 +113,12 @@ async def _asked(services: Services, actor: Actor, ref: str) -> tuple[Judged, Qu
     if question is None:
         raise Refusal("eval_question_gone")
     if question not in judged.review.waiting:
-        last = question.verdicts[-1]
+        decided = Judgement.PASS if question in judged.review.passed else Judgement.FAIL
+        who = [judged.names.get(one.person, "") for one in question.verdicts if one.judgement is decided]
         raise Refusal(
             "eval_question_decided",
             case=question.case_id,
-            who=", ".join(dict.fromkeys(judged.names.get(one.person, "") for one in question.verdicts)),
-            judgement=text(actor.locale, f"eval_judgement.{last.judgement.value}"),
+            who=", ".join(who),
+            judgement=text(actor.locale, f"eval_judgement.{decided.value}"),
         )
     return judged, question

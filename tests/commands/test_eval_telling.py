@@ -306,6 +306,8 @@ async def test_not_sure_keeps_a_question_open_for_others(world: World) -> None:
     assert tuple(one.action for one in held.buttons) == DECIDED
     await said(world, ben, ref, Judgement.PASS)
     assert asked(world)[0].buttons == ()
+    refusal = await refused(said(world, aki, ref, Judgement.PASS), "eval_question_decided")
+    assert (refusal.fields["who"], refusal.fields["judgement"]) == ("Ben", "Passes")
 
 
 @pytest.mark.soak
