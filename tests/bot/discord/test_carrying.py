@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from core.domain.errors import FailureKind
 from core.domain.policy import Policy
 from core.i18n import text
 from tests.bot.discord.test_carried import grown
@@ -593,3 +594,16 @@ async def test_a_target_that_discord_refuses_is_told_to_its_sender_and_in_the_so
     link = next(post for post in server.texts(source) if "Handed over to Chat" in post)
     assert "Do we take Kita?" in link
     assert (await there.titles()).count("Do we take Kita?") == 1
+
+
+async def test_a_draft_that_no_model_wrote_says_so_and_is_edited_and_sent(there: DiscordWorld) -> None:
+    server = there.server
+    thread = await there.ask("Which supplier?")
+    there.model.plan = lambda call: FailureKind.TIMEOUT_FIRST if "/draft" in call.request_id else None
+    draft = await handed(there, thread, "chat")
+    assert text("en", "draft_note.extract") in shown(draft)
+    assert "Which supplier?" in file_of(draft)
+    opened = await server.press_shown(draft, "Summary, background")
+    edited = await server.submit(opened, **{"summary.0n": "put right by hand"})
+    sent = await seen(there, await server.press_shown(edited, "Send"), "<#")
+    assert "put right by hand" in str(server.messages[GENERAL][thread_in(sent)]["content"])

@@ -3,7 +3,9 @@
 import asyncio
 from typing import Any
 
+from core.domain.errors import FailureKind
 from core.domain.policy import Policy
+from core.i18n import text
 from tests.bot.slack.test_review import compared, press
 from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, actions_of, texts_of
@@ -238,3 +240,15 @@ async def test_a_target_that_slack_refuses_is_told_to_its_sender_and_in_the_sour
     await slack.server.click(told["channel"], told["ts"], "do.open_again")
     await eventually(lambda: any("is open already" in texts_of(m) for m in slack.server.ephemerals))
     assert len(roots(slack)) == 1
+
+
+async def test_a_draft_that_no_model_wrote_says_so_and_is_edited_and_sent(slack: SlackWorld) -> None:
+    root = await slack.ask("Which supplier?")
+    slack.model.plan = lambda call: FailureKind.TIMEOUT_FIRST if "/draft" in call.request_id else None
+    view = await drafted(slack, root, "chat")
+    assert text("en", "draft_note.extract") in texts_of(view)
+    assert "Which supplier?" in field(view, "carry.summary")
+    await sent(slack, view, {"carry.summary": "put right by hand"})
+    await eventually(lambda: roots(slack))
+    (header,) = roots(slack)
+    assert "put right by hand" in texts_of(header)
