@@ -206,3 +206,13 @@ def test_every_catalogue_file_lies_in_the_folder_of_a_language() -> None:
         file for file in project_files() if file.is_relative_to(Path("core/i18n")) and file.suffix == ".toml"
     ]
     assert {file.parts[2] for file in tables} == set(LOCALES)
+
+
+def test_japanese_calls_an_adoption_request_by_one_name() -> None:
+    words = ("依頼", "決定待ち", "採用の申請", "採用の承認待ち", "採用を承認", "採用を却下")
+    mixed = {
+        key: text
+        for key, text in catalogue("ja").items()
+        if "採用" in text and any(word in text for word in words)
+    }
+    assert mixed == {}
