@@ -392,15 +392,19 @@ def check_slack(settings: Settings) -> None:
 async def open_evaluating(settings: Settings) -> AsyncGenerator[Services]:
     """What evaluations by command need. The engine is of this command alone: whatever a serving process has under way
     is left to that one. Raises ConfigurationError and StoreUnavailable."""
-    catalogue, registry = catalogue_of(settings), CollectorRegistry()
+    catalogue, registry = await asyncio.to_thread(catalogue_of, settings), CollectorRegistry()
     gateway = gateway_of(settings, catalogue, registry)
     nowhere = Platforms(posters={}, access={}, listen=[])
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(_store(settings))
         stack.push_async_callback(gateway.close)
-        folder = await asyncio.to_thread(stack.enter_context, TemporaryDirectory())
-        engine_url = f"sqlite:///{folder}/engine.db"
-        services = _services(settings, store, catalogue, gateway, nowhere, registry, engine_url)
+        folder = await asyncio.to_thread(TemporaryDirectory)
+        stack.push_async_callback(asyncio.to_thread, folder.cleanup)
+        engine_url = f"sqlite:///{folder.name}/engine.db"
+        # Reads the files of the release.
+        services = await asyncio.to_thread(
+            _services, settings, store, catalogue, gateway, nowhere, registry, engine_url
+        )
         await services.prompts.start()
         stack.push_async_callback(services.prompts.leave)
         await set_up(services)
@@ -487,7 +491,7 @@ async def sync_discord(settings: Settings, guild: str, again: bool) -> Synced:  
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncGenerator[Store]:
     """The database in this release's form, for one command of the operator."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(settings.data_dir.mkdir, parents=True, exist_ok=True)
     store = Store(settings.database_url)
     try:
         await migrate(store)
