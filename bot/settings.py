@@ -63,6 +63,8 @@ class Settings:
     """Absolute; may not exist yet."""
     database_url: str = field(repr=False)
     engine_database_url: str = field(repr=False)
+    workflow_dir: Path | None
+    """Folder with workflow files of one's own, absolute; None for the product's alone."""
     port: int
     """Of the console, always on 127.0.0.1; 0 takes any free one."""
     public: PublicSocket | None
@@ -112,6 +114,7 @@ def load_settings(env: Mapping[str, str], cwd: Path) -> Settings:
         data_dir=data_dir,
         database_url=database_url,
         engine_database_url=engine_database_url,
+        workflow_dir=_workflow_dir(found, cwd),
         port=found.port("PROMPTFLOW_PORT", DEFAULT_PORT),
         public=_public_socket(found),
         slack=SlackSettings(
@@ -192,6 +195,16 @@ def _data_dir(found: _Variables, cwd: Path) -> Path:
     if named:
         return (cwd / Path(named).expanduser()).resolve()
     return platformdirs.user_data_path("promptflow", appauthor=False)
+
+
+def _workflow_dir(found: _Variables, cwd: Path) -> Path | None:
+    named = found.text("PROMPTFLOW_WORKFLOWS")
+    if not named:
+        return None
+    folder = (cwd / Path(named).expanduser()).resolve()
+    if not folder.is_dir():
+        _refuse("PROMPTFLOW_WORKFLOWS", f"must be a folder with workflow files; {folder} is none")
+    return folder
 
 
 def _database_urls(found: _Variables, data_dir: Path) -> tuple[str, str]:

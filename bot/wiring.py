@@ -67,7 +67,7 @@ from core.llm.gateway import Gateway
 from core.llm.link import WorkerLink
 from core.llm.local import local_installed
 from core.llm.metrics import ModelMetrics
-from core.modes.workflow_file import load_workflows
+from core.modes.workflow_file import WORKFLOW_FOLDER, load_workflows
 from core.ports import ChannelAccess, Poster
 from core.prompts.eval_file import load_eval_sets
 from core.prompts.eval_library import EvalLibrary
@@ -237,7 +237,8 @@ def _services(
     engine_url: str,
 ) -> Services:
     """The engine with its bench, and what commands work with."""
-    clock, workflows, library = SystemClock(), load_workflows(), load_library()
+    clock, library = SystemClock(), load_library()
+    workflows = load_workflows(*filter(None, (WORKFLOW_FOLDER, settings.workflow_dir)))
     prompts = Prompts(store, library, clock)
     evals = EvalLibrary(lambda: load_eval_sets(library))
 

@@ -69,15 +69,18 @@ _NUMBERS: Mapping[StepKind, Mapping[str, tuple[int, int]]] = {
 """What a kind of step must say besides, with least and most."""
 
 
-def load_workflows(folder: Path = WORKFLOW_FOLDER) -> Mapping[str, Workflow]:
-    """Every workflow under `folder`, by name.
+def load_workflows(*folders: Path) -> Mapping[str, Workflow]:
+    """Every workflow in these folders, by name, those of the first folder first; the product's own where none is given.
 
     Reads files, so call it at start and not on the event loop. Raises ConfigurationErrors with every problem of
     every file.
     """
     workflows: dict[str, Workflow] = {}
     problems: list[ConfigurationError] = []
-    for file in sorted(folder.glob("*.yaml")):
+    for file in (file for folder in folders or (WORKFLOW_FOLDER,) for file in sorted(folder.glob("*.yaml"))):
+        if file.stem in workflows:
+            problems.append(ConfigurationError(str(file), "there is a workflow of this name already"))
+            continue
         try:
             workflows[file.stem] = parse_workflow(file.name, file.read_bytes())
         except ConfigurationErrors as errors:

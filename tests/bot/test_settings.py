@@ -145,3 +145,11 @@ def test_the_tables_of_models_and_defaults_are_handed_on_as_written(tmp_path: Pa
     assert configuration.table("models") == {"fast": {"id": "x/y"}}
     assert configuration.table("defaults") == {"chat": "fast"}
     assert configuration.line_of(("defaults", "chat")) == 5
+
+
+def test_a_folder_of_workflows_is_named_and_has_to_be_one(tmp_path: Path) -> None:
+    assert load(tmp_path).workflow_dir is None
+    (tmp_path / "flows").mkdir()
+    assert load(tmp_path, PROMPTFLOW_WORKFLOWS="flows").workflow_dir == tmp_path / "flows"
+    with pytest.raises(ConfigurationError, match="PROMPTFLOW_WORKFLOWS: must be a folder with workflow files"):
+        load(tmp_path, PROMPTFLOW_WORKFLOWS="none")

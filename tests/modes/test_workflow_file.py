@@ -14,7 +14,7 @@ from core.domain.workflow import (
     compare_setup,
     debate_setup,
 )
-from core.modes.workflow_file import load_workflows, parse_workflow
+from core.modes.workflow_file import WORKFLOW_FOLDER, load_workflows, parse_workflow
 
 FILE = """\
 name: flow
@@ -235,3 +235,20 @@ def test_a_prompt_that_no_step_can_use_is_refused_with_line_and_reason(
     ((found, why),) = problems(FILE.replace(old, new))
     assert found == line
     assert reason in why
+
+
+def test_a_folder_of_one_s_own_stands_beside_the_product_s(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(FILE, encoding="utf-8")
+    names = list(load_workflows(WORKFLOW_FOLDER, tmp_path))
+    assert names == [*load_workflows(), "flow"]
+
+
+def test_a_name_of_the_product_s_is_not_taken_by_a_file_of_one_s_own(tmp_path: Path) -> None:
+    taken = next(iter(load_workflows()))
+    (tmp_path / f"{taken}.yaml").write_text(FILE, encoding="utf-8")
+    (tmp_path / "odd.yaml").write_text("name: odd\n", encoding="utf-8")
+    with pytest.raises(ConfigurationErrors) as caught:
+        load_workflows(WORKFLOW_FOLDER, tmp_path)
+    found = [str(problem) for problem in caught.value.problems]
+    assert found[0].endswith(f"{taken}.yaml: there is a workflow of this name already")
+    assert found[1] == "odd.yaml:1: the file lacks title"
