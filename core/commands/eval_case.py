@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import re
 
 from core.commands.eval_set import SET_FILE, checked_set, next_version, save_eval_set, set_name
@@ -92,7 +93,10 @@ class _Making:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256(f"{self.eval_set}\n{self.text}".encode()).hexdigest()
+        """Of what comes from the thread; the rest the person types when it was shown."""
+        said = [[line.by, line.text] for line in self.looked.case.source.messages]
+        text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def files(self) -> dict[str, str]:
         """All files of the set's next version. Raises Refusal for a case id that its file has already."""

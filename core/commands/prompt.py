@@ -141,7 +141,7 @@ def _item(standing: Standing, drafts: Mapping[str, StoredDraft]) -> PromptItem:
         sha256=live.sha256 if live else "",
         newest_version=head.version if head else "",
         candidate_version=proposed.version if proposed else "",
-        eval_set=_metadata(described, "eval_set"),
+        eval_set=_metadata(described, "eval_set") or _metadata(proposed, "eval_set"),
         has_draft=standing.name in drafts,
         broken=_broken(standing),
     )

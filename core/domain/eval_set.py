@@ -189,4 +189,4 @@ class LogCase:
     left_out: tuple[Phrase, ...]
     """What stood in the request and is no part of the case."""
     sha256: str
-    """Changes with anything that would be stored."""
+    """Changes with anything that would be stored of the thread."""

@@ -170,6 +170,7 @@ class PromptItem:
     candidate_version: str
     """Proposed and not live; empty when there is none."""
     eval_set: str
+    """Of the live version; where it has none, of the proposed one."""
     has_draft: bool
     """The reader left a draft."""
     broken: tuple[Phrase, ...] = ()

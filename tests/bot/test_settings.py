@@ -151,5 +151,7 @@ def test_a_folder_of_workflows_is_named_and_has_to_be_one(tmp_path: Path) -> Non
     assert load(tmp_path).workflow_dir is None
     (tmp_path / "flows").mkdir()
     assert load(tmp_path, PROMPTFLOW_WORKFLOWS="flows").workflow_dir == tmp_path / "flows"
-    with pytest.raises(ConfigurationError, match="PROMPTFLOW_WORKFLOWS: must be a folder with workflow files"):
+    with pytest.raises(
+        ConfigurationError, match="PROMPTFLOW_WORKFLOWS: must be a folder with workflow files"
+    ):
         load(tmp_path, PROMPTFLOW_WORKFLOWS="none")

@@ -107,14 +107,15 @@ async def test_what_changed_since_it_was_shown_is_not_stored(world: World) -> No
     aki, ben = await pair(world)
     request = LogCaseRequest(receipt_id=await talked(world, aki, ben))
     shown = await preview_case(world.services, aki, request)
-    for changed in (
-        replace(request, also_mask=("Benny",)),
-        replace(request, human="Another one."),
-        replace(request, eval_set="team-other"),
-    ):
-        await refused(keep(world, aki, changed, seen=shown.sha256), "eval_case_changed")
+    other = replace(request, also_mask=("Benny",))
+    await refused(keep(world, aki, other, seen=shown.sha256), "eval_case_changed")
     await refused(keep(world, aki, request, seen=""), "eval_case_changed")
+    await world.person("U3", "Benny")
+    await refused(keep(world, aki, request, seen=shown.sha256), "eval_case_changed")
     assert await count(world, "eval_set_version") == 0
+    typed = replace(other, human="It names the date.", case_id="dates", eval_set="team-dates")
+    seen = (await preview_case(world.services, aki, other)).sha256
+    assert (await keep(world, aki, typed, seen=seen)).name == "team-dates"
 
 
 async def test_only_who_sees_the_thread_and_edits_prompts_makes_cases(world: World) -> None:

@@ -176,3 +176,19 @@ async def test_an_answer_becomes_a_case_after_it_was_shown_masked_and_confirmed(
     await visitor.get("/receipts/none/case", status=404)
     await in_japanese(visitor)
     assert "保存される内容" in (await visitor.get(f"{receipt}/case")).text
+
+
+async def test_a_prompt_that_is_to_have_a_set_is_tried_on_it_before_it_goes_live(ground: Ground) -> None:
+    visitor = ground.visitor
+    await form(visitor, HEAD, CASE.format(id="A1", text="How long?"))
+    chat = "/prompts/chat.answer"
+    fields = (await visitor.get(f"{chat}/edit")).fields()
+    fields |= {"part.prompt.yaml": fields["part.prompt.yaml"] + f"eval_set: {SET}\n", "reason": "to be tried"}
+    status, _, page = await visitor.post(f"{chat}/save", fields)
+    assert status == 200, error(page)
+    assert f"{chat}/evals" in links(page, chat)
+    asked = (await visitor.get(f"{chat}/evals")).chosen()
+    asked = {name: value for name, value in asked.items() if name != "locale"} | {"repeats": "1"}
+    estimate = await visitor.get(f"{chat}/eval?" + "&".join(f"{name}={asked[name]}" for name in asked))
+    assert SET in estimate.text
+    assert estimate.one("div", class_="estimate").text.startswith("1Cases2calls")
