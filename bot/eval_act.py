@@ -51,6 +51,16 @@ class Estimated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An evaluation that has begun."""
+
+    sentence: str
+    """What says so."""
+    told_in: str
+    """Id of the thread that is told of it, which a platform may not open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFile:
     name: str
     """Without its ending."""
@@ -89,10 +99,13 @@ async def estimated(services: Services, actor: Actor, request: EvalRequest) -> E
     )
 
 
-async def begin(services: Services, actor: Actor, request: EvalRequest, *, key: str) -> str:
-    """Begin an evaluation, once for each key; the sentence that says so. Raises Refusal."""
-    await start_eval(services, actor, request, event_key=key)
-    return i18n.text(actor.locale, "chat_evals.started", name=request.prompt)
+async def begin(services: Services, actor: Actor, request: EvalRequest, *, key: str) -> Begun:
+    """Begin an evaluation, once for each key. Raises Refusal."""
+    run_id = await start_eval(services, actor, request, event_key=key)
+    items = await list_evals(services, actor, request.prompt)
+    told_in = next((one.thread_id for one in items if one.run_id == run_id), None)
+    sentence = i18n.text(actor.locale, "chat_evals.started", name=request.prompt)
+    return Begun(sentence=sentence, told_in=told_in or "")
 
 
 # --- while it is going on, and after --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from bot.discord.eval_card import (
     read_request,
     report_card,
 )
+from bot.discord.opening import once_opened
 from bot.discord.parse import files_of
 from bot.discord.permission import missing
 from bot.discord.private import Press, Pressed, Private
@@ -102,7 +103,9 @@ class Evaluations:
         async def act(actor: Actor, spot: Spot) -> Card:
             request = replace(await self._read(pressed), acknowledged=acknowledged)
             key = f"discord:eval:{pressed.ref}"
-            return Card(content=await eval_act.begin(self.services, actor, request, key=key))
+            begun = await eval_act.begin(self.services, actor, request, key=key)
+            card = Card(content=begun.sentence)
+            return await once_opened(self.private, actor, card, begun.told_in) if begun.told_in else card
 
         await self.private.answer(pressed.interaction, act)
 

@@ -13,9 +13,9 @@ import discord
 from bot.discord.action import Spot
 from bot.discord.attachment import Attachments
 from bot.discord.card import Card, Form
-from bot.discord.handover_card import unopened_card
+from bot.discord.opening import once_opened
 from bot.discord.parse import files_of
-from bot.discord.private import OPENS_S, Press, Pressed, problem_on
+from bot.discord.private import Press, Pressed
 from bot.discord.prompt import Prompts
 from bot.discord.prompt_card import DRAFT, EDIT, MOVE
 from bot.discord.prompt_draft import (
@@ -57,10 +57,8 @@ from bot.prompt_act import (
 )
 from bot.prompt_outline import begun_from
 from core import i18n
-from core.commands.place import Standing, standing_of
 from core.commands.prompt import show_prompt
 from core.commands.prompt_edit import drop_draft
-from core.commands.thread import show_thread
 from core.domain.errors import Refusal
 from core.domain.policy import Actor
 from core.domain.prompt import PromptText
@@ -231,25 +229,9 @@ class PromptChanges:
             sentence = i18n.refusal(actor.locale, refused)
             return once_more_card(aim.name, again, sentence, reason, actor.locale)
         card = await self.prompts.page(actor, aim.name, done.sentence)
-        return await self._told(actor, card, done.told_in) if done.told_in else card
-
-    async def _told(self, actor: Actor, card: Card, thread_id: str) -> Card:
-        """The card, with the way to open the thread that tells people of a rollback where Discord did not."""
-        services = self.prompts.services
-
-        async def opened() -> bool:
-            return await standing_of(services, actor, thread_id) is not Standing.OPENING
-
-        try:
-            await self.prompts.private.until(opened, within_s=OPENS_S)
-            if await standing_of(services, actor, thread_id) is not Standing.NOT_OPENED:
-                return card
-            page = await show_thread(services, actor, thread_id)
-        except Refusal:
-            # The channel set for it is not one that this person can see.
+        if not done.told_in:
             return card
-        unopened = unopened_card(thread_id, page.title, actor.locale)
-        return replace(problem_on(card, unopened.content), buttons=(*unopened.buttons, *card.buttons))
+        return await once_opened(self.prompts.private, actor, card, done.told_in)
 
     async def _typed_on(self, card: discord.Message | None) -> str:
         """A reason that was given in vain, off the card that holds it; empty where there is none any more."""

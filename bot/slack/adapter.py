@@ -140,7 +140,7 @@ def _desk(platform: SlackPlatform, services: Services, callers: Callers, private
     )
     reviewer = Reviewer(services=services)
     carrying = _carrying(platform, services, openings, reviewer)
-    evals = Evaluations(services=services, access=platform.access, files=platform.files)
+    evals = Evaluations(services=services, access=platform.access, files=platform.files, openings=openings)
     return Desk(
         services,
         platform.access,

@@ -37,6 +37,7 @@ from bot.slack.eval_form import (
 )
 from bot.slack.files import OutgoingFile, SlackFiles
 from bot.slack.form import View, note
+from bot.slack.opening import Openings
 from bot.slack.parse import SEPARATOR, Click, Json, Submission
 from bot.slack.private import explain, send_file
 from core import i18n
@@ -54,6 +55,7 @@ class Evaluations:
     services: Services
     access: SlackAccess
     files: SlackFiles
+    openings: Openings
 
     async def opened(self, caller: Caller, name: str, *, channel: str) -> View:
         """The form that begins an evaluation of a prompt; without one the list of those there are."""
@@ -128,8 +130,10 @@ class Evaluations:
             return note(caller.locale, title=FAIL_TITLE, sentence=said)
         await self.access.check_usable(caller.bot, about.channel)
         request = about.request(acknowledged=bool(form.values.get(ACKNOWLEDGED)))
-        done = await eval_act.begin(self.services, caller.actor, request, key=f"slack:eval:{about.key}")
-        return note(caller.locale, title=EVAL_TITLE, sentence=done)
+        begun = await eval_act.begin(self.services, caller.actor, request, key=f"slack:eval:{about.key}")
+        if begun.told_in:
+            self.openings.watch(caller, begun.told_in)
+        return note(caller.locale, title=EVAL_TITLE, sentence=begun.sentence)
 
     async def _estimate(self, caller: Caller, about: Trial, form: Submission) -> View:
         def chosen(name: str) -> str:

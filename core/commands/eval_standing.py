@@ -281,6 +281,7 @@ def item_of(run: EvalRun, done: int, cost_usd: float) -> EvalItem:
         cost_usd=cost_usd,
         counts={Outcome(name): count for name, count in run.counts.items()},
         failure=run.failure,
+        thread_id=run.thread_id,
     )
 
 

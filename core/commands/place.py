@@ -8,7 +8,7 @@ from core.domain.errors import Refusal
 from core.domain.ids import ThreadId, WorkspaceId
 from core.domain.policy import Action, Actor
 from core.domain.thread import Place, Thread
-from core.modes import branching, handing_over, telling
+from core.modes import branching, evaluating, handing_over, telling
 from core.store.claim import claim
 from core.store.database import Session
 from core.store.message import find_external_in_channel
@@ -100,12 +100,14 @@ async def open_again(services: Services, actor: Actor, thread_id: str, *, event_
 
 
 async def _do_open(session: Session, services: Services, actor: Actor, thread: Thread) -> list[Run]:
-    """The run that opens a thread, and the one that had nowhere to speak in it before."""
-    if thread.parent_id is not None:
-        kind = branching.KIND
-    else:
-        kind = handing_over.OPEN if thread.source_thread_id is not None else telling.KIND
-    runs = [await do_begin_run(session, services, thread, kind, by=actor.person_id)]
+    """The run that opens a thread, and those that had nowhere to speak in it before."""
+    runs: list[Run] = []
+    begun = await last_run(session, actor.workspace_id, thread.id, evaluating.BEGUN)
+    if begun is None or not begun.args["opens"]:
+        kind = _opening(thread)
+        runs.append(await do_begin_run(session, services, thread, kind, by=actor.person_id))
+    if begun is not None:
+        runs += await _do_tell(session, services, actor, thread, begun)
     unheard = await last_run(session, actor.workspace_id, thread.id, thread.mode.value)
     if unheard is not None and unheard.status == "failed":
         again = await do_begin_run(
@@ -121,3 +123,20 @@ async def _do_open(session: Session, services: Services, actor: Actor, thread: T
         )
         runs.append(again)
     return runs
+
+
+def _opening(thread: Thread) -> str:
+    """The kind of run that opens a thread, by how it came to be."""
+    if thread.parent_id is not None:
+        return branching.KIND
+    return handing_over.OPEN if thread.source_thread_id is not None else telling.KIND
+
+
+async def _do_tell(
+    session: Session, services: Services, actor: Actor, thread: Thread, begun: Run
+) -> list[Run]:
+    """Runs that tell a thread of its evaluation as it stands, from the beginning."""
+    return [
+        await do_begin_run(session, services, thread, kind, by=actor.person_id, args=begun.args)
+        for kind in (evaluating.BEGUN, evaluating.TOLD)
+    ]

@@ -12,6 +12,7 @@ from enum import StrEnum
 from core.domain.eval_gate import Judgement, Review
 from core.domain.eval_set import HeldCase
 from core.domain.evaluation import Comparison, Outcome, Sample
+from core.domain.ids import ThreadId
 from core.domain.receipt import PromptRef
 from core.domain.view import Phrase
 
@@ -126,6 +127,8 @@ class EvalItem:
     """Cases by outcome; empty until it is done."""
     failure: Phrase | None = None
     """Why it ended without all results."""
+    thread_id: ThreadId | None = None
+    """The thread that is told of it."""
 
     @property
     def compares_models(self) -> bool:

@@ -10,9 +10,10 @@ from sqlalchemy import text
 
 from core.commands.eval import show_eval, start_eval, stop_eval
 from core.commands.eval_question import answer_question, give_verdict, human_queue, show_question
+from core.commands.place import open_again
 from core.commands.thread import show_thread
 from core.commands.upkeep import pick_up_evals, pick_up_left_behind
-from core.domain.errors import FailureKind
+from core.domain.errors import FailureKind, PlatformFailure
 from core.domain.eval_gate import Judgement
 from core.domain.eval_run import EvalRequest, Side, VerdictRequest
 from core.domain.ids import ThreadId
@@ -21,7 +22,7 @@ from core.domain.view import ButtonAction, EvalCardView, EvalQuestionView, Notic
 from core.engine import eval_telling
 from core.engine.engine import RunState
 from core.engine.eval_telling import MOST_ASKED
-from core.ports import ModelCall
+from core.ports import ModelCall, PostRef
 from core.prompts.eval_library import EvalLibrary
 from tests.commands.evaluating import SUMMARY, answering, candidate, case, eval_set, library, side_of, unheard
 from tests.commands.look import count, refused, rows, speaks
@@ -414,3 +415,42 @@ async def test_what_another_process_left_to_be_told_is_picked_up(world: World) -
     await pick_up_left_behind(world.services)
     await quiet(world)
     assert asked(world)[0].buttons == ()
+
+
+@pytest.mark.parametrize("rolled_back", [False, True])
+async def test_a_thread_that_the_platform_did_not_take_is_told_everything_once_it_is_opened_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, rolled_back: bool
+) -> None:
+    aki = await world.person()
+
+    async def refuse(*args: object, **more: object) -> PostRef:
+        raise PlatformFailure("not_in_channel", retryable=False)
+
+    monkeypatch.setattr(world.poster, "open_thread", refuse)
+    if rolled_back:
+        await make_live(world, aki, await candidate(world, aki), SUMMARY)
+        world.policies["W1"] = Policy(prompt_channel=CHANNEL)
+        await withdraw(world, aki, name=SUMMARY)
+    else:
+        await begun(world, aki)
+    (evaluation,) = await rows(world, "eval_run")
+    await world.finished(evaluation["id"])
+    await closed(world)
+    assert world.poster.posts == {}
+    monkeypatch.undo()
+    (thread,) = await rows(world, "thread")
+    await open_again(world.services, aki, thread["id"], event_key="again")
+    await closed(world)
+    assert (card(world).status, len(asked(world))) == ("done", card(world).waiting)
+    first = next(iter(world.poster.posts.values()))
+    assert isinstance(first, NoticeView if rolled_back else EvalCardView)
+    assert {(place.channel, place.thread) for place in world.poster.places} == {(CHANNEL, "opened-0")}
+
+
+async def closed(world: World) -> None:
+    """Return when every run of a thread has ended, well or badly."""
+
+    async def ended() -> bool:
+        return all(run["status"] in ("done", "failed") for run in await rows(world, "run"))
+
+    await eventually(ended)

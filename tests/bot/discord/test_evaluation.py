@@ -16,7 +16,7 @@ from tests.commands.evaluating import SUMMARY, candidate, case, eval_set, librar
 from tests.commands.look import count, rows
 from tests.commands.prompting import make_live, withdraw
 from tests.commands.test_eval_telling import OTHER, asking, in_other_words
-from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Json
+from tests.platforms.discord_api import ALICE, BOB, GENERAL, GUILD, Fault, Json
 from tests.platforms.discord_server import DiscordServer
 from tests.product import ScriptedModel, eventually
 
@@ -216,3 +216,22 @@ async def test_evaluations_are_listed_and_asked_for_in_words(there: DiscordWorld
     await there.server.until(lambda: len(there.server.ours(GENERAL)) > before)
     opened = await there.server.press(GENERAL, *there.server.button(GENERAL, "Open"))
     assert f"Evaluations of {SUMMARY}" in shown(opened)
+
+
+@pytest.mark.soak
+async def test_a_card_that_discord_refuses_is_told_to_whoever_began_and_posted_when_they_press(
+    there: DiscordWorld,
+) -> None:
+    estimate = await chosen(there)
+    there.server.faults.append(Fault(r"POST .*/threads$", "before", 403, code=50013))
+    done = await there.server.press_shown(estimate, "Start")
+    for words in ("could not be opened in its channel", "has begun"):
+        assert words in shown(done)
+    (run,) = await rows(there.world, "eval_run")
+    await there.world.finished(run["id"])
+    await eventually(there.idle)
+    await there.server.press_shown(done, "Open again")
+    await eventually(there.idle)
+    (row,) = await rows(there.world, "thread")
+    assert "4 of 4 calls are done" in card(there, row["place"])["content"]
+    assert len(questions(there, row["place"])) == 2

@@ -12,6 +12,7 @@ from core.domain.errors import FailureKind
 from core.domain.eval_run import Side
 from core.domain.policy import Policy
 from core.engine import eval_telling
+from tests.bot.slack.test_handover import written
 from tests.bot.slack.test_prompt import after, asked_for, pressed
 from tests.bot.slack.test_start import refused
 from tests.bot.slack.world import MENTION, SlackWorld, actions_of, open_slack_world, texts_of
@@ -313,3 +314,20 @@ async def test_evaluations_are_listed_looked_at_and_asked_for_from_a_prompt_s_pa
     await eventually(lambda: "same conditions" in texts_of(slack.server.newest_view))
     assert block_value(slack.server.newest_view, "channel") == "C1"
     await asked_for(slack, f"eval {CHAT}", "same conditions")
+
+
+@pytest.mark.soak
+async def test_a_card_that_slack_refuses_is_told_to_whoever_began_and_posted_when_they_press(
+    slack: SlackWorld,
+) -> None:
+    view = await chosen(slack)
+    slack.server.fault("chat.postMessage", "error", code="not_in_channel")
+    assert "has begun" in texts_of(after(await slack.server.submit(view["id"], {})))
+    (run,) = await rows(slack.world, "eval_run")
+    await slack.world.finished(run["id"])
+    await eventually(lambda: written(slack))
+    (told_of,) = written(slack)
+    assert posts(slack, "calls are done") == []
+    await slack.server.click(told_of["channel"], told_of["ts"], "do.open_again", times=2)
+    await eventually(lambda: len(questions(slack)) == 2)
+    assert "4 of 4 calls are done" in texts_of(card(slack))
