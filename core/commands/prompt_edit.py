@@ -15,7 +15,7 @@ from core.commands.prompt_standing import (
     standing_of,
 )
 from core.commands.services import Services
-from core.domain.errors import ConfigurationErrors, Refusal
+from core.domain.errors import ConfigurationError, ConfigurationErrors, Refusal
 from core.domain.policy import Action, Actor
 from core.domain.prompt import (
     SHIPPED,
@@ -29,8 +29,10 @@ from core.domain.prompt import (
     SaveRequest,
     change_reason,
 )
+from core.i18n import reason as reason_in
 from core.prompts.bump import Bump, Level, check_version, minimum_bump, next_version, number_of
 from core.prompts.contract import contract_problems
+from core.prompts.example_privacy import personal_doubts, personal_problems
 from core.prompts.folder import to_texts
 from core.prompts.growth import Saved, growth_warnings
 from core.prompts.parse import METADATA, parse_prompt
@@ -50,7 +52,7 @@ from core.store.prompt import (
     prompt_events,
 )
 from core.store.prompt_pointer import NEVER_MOVED, do_propose
-from core.store.workspace import person_name
+from core.store.workspace import people, person_name
 
 FIRST_VERSION = "1.0.0"
 NAME_CHARS = 60
@@ -161,8 +163,15 @@ async def _judged(services: Services, actor: Actor, text: PromptText) -> Judged:
         rollbacks = await prompt_events(
             session, actor.workspace_id, text.name, kinds=(PromptEventKind.ROLLBACK,)
         )
+        names = [person.name for person in await people(session, actor.workspace_id)]
     # Comparing long texts takes a while.
-    return await asyncio.to_thread(_judge, standing, base, files, rollbacks, services.clock.now())
+    judged = await asyncio.to_thread(
+        _judge, standing, base, files, rollbacks, services.clock.now(), actor.locale
+    )
+    if judged.prompt is None:
+        return judged
+    doubts = await asyncio.to_thread(personal_doubts, judged.prompt, names)
+    return replace(judged, check=replace(judged.check, warnings=(*judged.check.warnings, *doubts)))
 
 
 def _base(standing: Standing, text: PromptText) -> StoredPrompt | None:
@@ -196,8 +205,9 @@ def _judge(
     files: Mapping[str, str],
     rollbacks: list[PromptEvent],
     now: datetime,
+    locale: str,
 ) -> Judged:
-    prompt, problems = _read(standing.name, files, now.date())
+    prompt, problems = _read(standing.name, files, now.date(), locale)
     before = base.parsed() if base else None
     bump = minimum_bump(before, prompt) if before and prompt else None
     highest = _highest(standing, base)
@@ -241,16 +251,21 @@ def _remarked(
 
 
 def _read(
-    name: str, files: Mapping[str, str], today: date
+    name: str, files: Mapping[str, str], today: date, locale: str
 ) -> tuple[PromptVersion | None, tuple[PromptProblem, ...]]:
     dated = {**files, METADATA: _stamped(files.get(METADATA, ""), today)}
+    problems: tuple[ConfigurationError, ...]
     try:
-        return parse_prompt(name, {file: content.encode() for file, content in dated.items()}), ()
+        prompt = parse_prompt(name, {file: content.encode() for file, content in dated.items()})
+        problems = personal_problems(prompt)
     except ConfigurationErrors as errors:
-        return None, tuple(
-            PromptProblem(file=each.file.removeprefix(f"{name}/"), reason=each.reason, line=each.line)
-            for each in errors.problems
-        )
+        problems = errors.problems
+    if not problems:
+        return prompt, ()
+    return None, tuple(
+        PromptProblem(file=each.file.removeprefix(f"{name}/"), reason=reason_in(locale, each), line=each.line)
+        for each in problems
+    )
 
 
 def _stamped(metadata: str, today: date) -> str:

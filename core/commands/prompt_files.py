@@ -4,17 +4,19 @@ A folder of prompts has the layout of the product's own: one folder a prompt, be
 export the history of the workspace as one JSON object a line.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.commands.prompt_standing import Standing, standings
-from core.domain.errors import Refusal
+from core.domain.errors import ConfigurationErrors, Refusal
 from core.domain.ids import WorkspaceId
 from core.domain.prompt import PromptEventKind, PromptSource, change_reason
 from core.ports import Clock
 from core.prompts.bump import check_version, minimum_bump, number_of
+from core.prompts.example_privacy import personal_problems
 from core.prompts.folder import lock_text, to_texts
 from core.prompts.registry import LOCK_FILE
 from core.prompts.three_way import part_diffs
@@ -150,9 +152,11 @@ async def import_prompts(
 ) -> tuple[Imported, ...]:
     """Take prompts read from files in as proposed versions of a workspace; none goes live by that.
 
-    All or none: raises Refusal for a version number that does not fit, and when somebody saves at the same moment.
+    All or none: raises Refusal for a version number that does not fit, and when somebody saves at the same moment;
+    ConfigurationErrors for personal data in examples.
     """
     why = change_reason(reason)
+    await asyncio.to_thread(_check_examples, given)
     outcomes = []
     async with store.writing() as session:
         await prompts.ensure_stored(session)
@@ -166,6 +170,12 @@ async def import_prompts(
             else:
                 outcomes.append(Imported(name=name, version=known.version, new=False))
     return tuple(outcomes)
+
+
+def _check_examples(given: Mapping[str, PromptVersion]) -> None:
+    problems = [each for prompt in given.values() for each in personal_problems(prompt)]
+    if problems:
+        raise ConfigurationErrors(problems)
 
 
 def _known(standing: Standing | None, prompt: PromptVersion) -> StoredPrompt | None:

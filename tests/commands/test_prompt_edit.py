@@ -1,6 +1,8 @@
 """Editing prompts: what is known before saving, saving, and many people at once."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ from core.commands.care import erase_for_operator
 from core.commands.prompt import compare_versions, list_prompts, prompt_history, show_prompt
 from core.commands.prompt_edit import check_draft, drop_draft, save_draft
 from core.domain.errors import Refusal
-from core.domain.policy import Policy
+from core.domain.policy import Actor, Policy
 from core.domain.prompt import PromptEventKind, PromptState, PromptText, SavedVersion
 from tests.commands.look import count, refused, rows
 from tests.commands.prompting import CHAT, RULE, edited, make_live, page, save, withdraw
@@ -49,6 +51,84 @@ async def test_a_saved_version_is_proposed_recorded_and_not_live(world: World) -
     assert 'version: "1.1.0"' in shown.files["prompt.yaml"] or "version: 1.1.0" in shown.files["prompt.yaml"]
     (change,) = await compare_versions(world.services, aki, CHAT, before.live_id, saved.version_id)
     assert change.file == "system.md"
+
+
+async def with_example(
+    world: World, actor: Actor, *, context: str = "Nothing yet.", output: str = "Wait."
+) -> PromptText:
+    """The live text with an example, whose inputs are those of its task."""
+    seen = await page(world, actor)
+    names = re.findall(r"{{\s*(\w+)\s*}}", seen.files["task.md"])
+    inputs = "".join(f"    {name}: {json.dumps(context, ensure_ascii=False)}\n" for name in names)
+    few_shot = f"- input:\n{inputs}  output: {json.dumps(output, ensure_ascii=False)}\n"
+    return PromptText(
+        name=CHAT, base_id=seen.live_id, head_id=seen.head_id, files={"few_shot.yaml": few_shot}
+    )
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        (
+            "en",
+            [
+                "few_shot.yaml: example 1 holds mail addresses, and examples go out with every call: write something "
+                "made up or a mark such as [MAIL] in their place",
+                "few_shot.yaml: example 1 holds phone numbers, and examples go out with every call: write something "
+                "made up or a mark such as [PHONE] in their place",
+            ],
+        ),
+        (
+            "ja",
+            [
+                "few_shot.yaml: 例 1 にメールアドレスが含まれています。例はすべての呼び出しで送信されます。"
+                "架空の内容か [MAIL] のような印に置き換えてください",
+                "few_shot.yaml: 例 1 に電話番号が含まれています。例はすべての呼び出しで送信されます。"
+                "架空の内容か [PHONE] のような印に置き換えてください",
+            ],
+        ),
+    ],
+)
+async def test_personal_data_in_an_example_is_refused_by_kind_and_nothing_is_stored(
+    world: World, locale: str, said: list[str]
+) -> None:
+    aki = replace(await world.person(), locale=locale)
+    mail = "mika" + "@example.org"
+    text = await with_example(
+        world, aki, context=f"Write to {mail}.", output="０３－１２３４－５６７８ でどうぞ"
+    )
+    check = await check_draft(world.services, aki, text)
+    assert [str(one) for one in check.problems] == said
+    refusal = await refused(save(world, aki, text), "prompt_invalid")
+    assert refusal.fields["problems"] == "\n".join(said)
+    assert await count(world, "prompt_event") == 0
+    # A mark that masking left, and what is nobody's, may stand there.
+    await save(
+        world, aki, await with_example(world, aki, context="Write to [MAIL_e088].", output="30万円まで")
+    )
+
+
+async def test_names_and_doubtful_digits_in_an_example_are_warned_of_and_can_be_saved(world: World) -> None:
+    aki = await world.person("U1", "Mika Sato")
+    text = await with_example(world, aki, context="Mika Sato called.", output="Room 1234567")
+    check = await check_draft(world.services, aki, text)
+    assert check.problems == ()
+    keys = [one.key for one in check.warnings if one.key.startswith("example_doubt")]
+    assert keys == ["example_doubt.name", "example_doubt.seven_digits"]
+    saved = await save(world, aki, text)
+    assert [one.key for one in saved.warnings if one.key in keys] == keys
+
+
+async def test_what_is_wrong_with_a_text_is_told_in_the_reader_s_language(world: World) -> None:
+    aki = replace(await world.person(), locale="ja")
+    seen = await page(world, aki)
+    text = PromptText(
+        name=CHAT, base_id=seen.live_id, head_id=seen.head_id, files={"task.md": "{{nobody}} {{request}}"}
+    )
+    problems = [str(one) for one in (await check_draft(world.services, aki, text)).problems]
+    assert problems
+    assert all(re.search("[\u3040-\u30ff\u4e00-\u9fff]", one) for one in problems)
+    assert any("nobody" in one for one in problems)
 
 
 async def test_a_change_without_a_reason_is_refused_and_nothing_is_stored(world: World) -> None:

@@ -19,8 +19,9 @@ from core.commands.prompt_live import archive
 from core.domain.errors import ConfigurationErrors, Refusal
 from core.domain.policy import Actor
 from core.domain.prompt import PromptText
+from core.prompts.example_privacy import personal_problems
 from core.prompts.registry import LIBRARY_FOLDER, LOCK_FILE, check_folder, load_library
-from core.prompts.version import PromptVersion
+from core.prompts.version import Example, PromptVersion
 from tests.commands.look import count, refused
 from tests.commands.prompting import CHAT, RULE, edited, make_live, page, save
 from tests.product import World
@@ -167,3 +168,22 @@ async def test_what_cannot_be_written_or_found_is_told(world: World, tmp_path: P
     await refused(
         export_prompts(world.store, world.services.prompts, world.clock, "W9"), "workspace_not_found"
     )
+
+
+async def test_personal_data_in_an_example_keeps_a_folder_out_as_a_whole(world: World) -> None:
+    await world.person()
+    prompts = world.services.prompts.shipped.versions
+    mail = "mika" + "@example.org"
+    parts = replace(prompts[CHAT].parts, few_shot=(Example(values={"request": "Who?"}, output=mail),))
+    given = {
+        CHAT: replace(prompts[CHAT], version="1.1.0", parts=parts, sha256=parts.sha256),
+        "debate.synthesis": prompts["debate.synthesis"],
+    }
+    with pytest.raises(ConfigurationErrors, match=r"few_shot\.yaml: example 1 holds mail addresses"):
+        await taken_in(world, given)
+    assert await count(world, "prompt_event") == 0
+
+
+async def test_no_example_that_comes_with_the_product_holds_personal_data(world: World) -> None:
+    versions = world.services.prompts.shipped.versions.values()
+    assert [problem for one in versions for problem in personal_problems(one)] == []
