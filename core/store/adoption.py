@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,8 +19,9 @@ from core.domain.adoption import (
     content_sha256,
     merged,
 )
+from core.domain.compare import CompareSetup
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
-from core.domain.thread import Conversation, Status, Thread
+from core.domain.thread import Conversation, Mode, Status, Thread
 from core.ports import Clock
 from core.store.artifact import copied_version, list_artifacts, next_number, versions
 from core.store.message import do_lock
@@ -34,7 +35,7 @@ from core.store.tables import (
     MessageRow,
     ThreadRow,
 )
-from core.store.thread import conversations
+from core.store.thread import conversations, do_set_up, find_thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +226,18 @@ async def do_close(
 
 
 async def own_messages(session: AsyncSession, branch: Thread) -> dict[str, list[str]]:
-    """Ids of the messages that a branch itself added, by line, in its order."""
+    """Ids of the messages that a branch has besides what it inherited, by line, in its order.
+
+    Those that it adopted from branches of its own are its own since.
+    """
+    adopted = await session.scalars(
+        select(AdoptionRow.messages).where(
+            AdoptionRow.workspace_id == branch.workspace_id,
+            AdoptionRow.parent_id == branch.id,
+            AdoptionRow.status == AdoptionStatus.APPROVED.value,
+        )
+    )
+    brought = {each for lines in adopted for ids in lines.values() for each in ids}
     rows = await session.execute(
         select(ConversationRow.line, EntryRow.message_id)
         .join(EntryRow, EntryRow.conversation_id == ConversationRow.id)
@@ -233,7 +245,7 @@ async def own_messages(session: AsyncSession, branch: Thread) -> dict[str, list[
         .where(
             ConversationRow.workspace_id == branch.workspace_id,
             ConversationRow.thread_id == branch.id,
-            MessageRow.thread_id == branch.id,
+            or_(MessageRow.thread_id == branch.id, MessageRow.id.in_(brought)),
         )
         .order_by(ConversationRow.id, EntryRow.position)
     )
@@ -273,19 +285,28 @@ async def do_append_messages(
 ) -> int:
     """Put the covered messages into the parent's conversations, by time; returns how many entries were added.
 
-    A conversation that only the branch has is added whole. What the parent holds already is not added again.
+    A conversation that only the branch has is added whole, and its model takes part in the parent's Compare from then
+    on. What the parent holds already is not added again. Raises Refusal for more models than a Compare may have.
     """
     theirs = {line.line: line for line in await conversations(session, parent.workspace_id, parent.id)}
-    added = 0
+    now = await find_thread(session, parent.workspace_id, parent.id) or parent
+    setup, added = now.setup, 0
     for line in await conversations(session, branch.workspace_id, branch.id):
         ids = adoption.messages.get(line.line, ())
-        if line.line in theirs:
-            added += await _do_merge(session, parent, theirs[line.line], ids, after=branch.split_position)
-        else:
-            covered = set(ids)
-            inherited = [m for m in await _moments(session, line.id) if m.message_id not in covered]
-            whole = [m.message_id for m in inherited[: line.inherited]] + [MessageId(each) for each in ids]
-            added += await _do_add_line(session, parent, line, whole, clock=clock)
+        held = theirs.get(line.line)
+        # Lines of a Compare may be letters, which each side gave to a model of its own.
+        if held is not None and (parent.mode is not Mode.COMPARE or held.model == line.model):
+            added += await _do_merge(session, parent, held, ids, after=branch.split_position)
+            continue
+        covered = set(ids)
+        inherited = [m for m in await _moments(session, line.id) if m.message_id not in covered]
+        whole = [m.message_id for m in inherited[: line.inherited]] + [MessageId(each) for each in ids]
+        if parent.mode is Mode.COMPARE:
+            joined = CompareSetup.from_json(setup).joined_by(line.model)
+            setup, line = joined.to_json(), replace(line, line=joined.candidates[-1].line)
+        added += await _do_add_line(session, parent, line, whole, clock=clock)
+    if setup != now.setup:
+        await do_set_up(session, parent.workspace_id, parent.id, setup)
     return added
 
 
@@ -359,13 +380,13 @@ async def _do_put_all(
 async def own_artifacts(
     session: AsyncSession, branch: Thread
 ) -> list[tuple[OwnArtifact, ArtifactVersionRow]]:
-    """Artifacts with versions that the branch itself added, each with its newest one."""
+    """Artifacts with versions that the branch has besides what it inherited, each with its newest one."""
     found = []
     for artifact, _ in await list_artifacts(session, branch.workspace_id, branch.id):
         own = [
             v
             for v in await versions(session, branch.workspace_id, artifact.id)
-            if v.source_version_id is None
+            if v.source_version_id is None or v.source_thread_id != branch.parent_id
         ]
         if own:
             found.append((_own(artifact, own[-1]), own[-1]))
