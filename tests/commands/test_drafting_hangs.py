@@ -117,6 +117,25 @@ async def test_a_handover_is_drafted_by_an_extract_that_can_be_edited_and_sent(
         assert "names stay in-house" in world.model.sent()
 
 
+@pytest.mark.parametrize("rubbish", ["certainly! here it is", '{"summary": 7}', "[]", "\x00"])
+async def test_a_draft_of_rubbish_is_asked_for_once_more_and_then_an_extract(
+    world: World, rubbish: str
+) -> None:
+    aki = await world.person()
+    source = (await world.say(aki, "Which supplier?")).thread_id
+    assert source is not None
+    calls = len(world.model.calls)
+    world.model.plan = lambda call: rubbish if "/draft" in call.request_id else None
+    handover = await drafted(world, aki, source, "chat")
+    draft = HandoverDraft.from_json(handover.draft)
+    assert [note.key for note in draft_notes(draft)] == ["draft_note.extract"]
+    assert "Which supplier?" in draft.fields.summary
+    assert rubbish not in draft.fields.summary
+    assert len(world.model.calls) == calls + 2, "one repair, and no more"
+    await edit_handover(world.services, aki, handover.id, {**handover.fields, "summary": "by hand"})
+    assert (await show_handover(world.services, aki, handover.id)).fields["summary"] == "by hand"
+
+
 @pytest.mark.parametrize("words", ["", '{"about": "begun and '])
 async def test_a_review_is_put_together_without_a_model_and_can_be_asked_with(
     tmp_path: Path, words: str
