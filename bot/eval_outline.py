@@ -45,17 +45,12 @@ def _card_lines(view: EvalCardView, locale: str) -> Iterator[tuple[str, str]]:
     if view.running:
         return
     yield _t(locale, "cases"), counts_line(dict(view.counts), locale)
-    yield _t(locale, "gate"), _gate(view, locale)
+    yield _t(locale, "gate"), i18n.text(locale, "console.eval_closed" if view.closed else "console.eval_open")
+    # A line each: of the lines of one text a platform shows the first ones only.
+    yield from (("", f"• {i18n.phrase(locale, reason)}") for reason in view.closed)
     if view.waiting:
         yield _t(locale, "for_a_person"), _t(locale, "waiting", count=view.waiting)
     yield _t(locale, "whole"), _t(locale, "whole_at", page=eval_page(view.eval_id))
-
-
-def _gate(view: EvalCardView, locale: str) -> str:
-    if not view.closed:
-        return i18n.text(locale, "console.eval_open")
-    reasons = [i18n.phrase(locale, reason) for reason in view.closed]
-    return "\n".join((i18n.text(locale, "console.eval_closed"), *reasons))
 
 
 def counts_line(counts: dict[str, int], locale: str) -> str:
