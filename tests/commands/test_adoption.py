@@ -34,21 +34,12 @@ async def grown(world: World, actor: Actor) -> tuple[ThreadId, ThreadId]:
 
 
 async def ask(world: World, actor: Actor, made: ThreadId) -> str:
-    adoption = await request_adoption(
+    return await request_adoption(
         world.services,
         actor,
         AdoptionRequest(branch_id=made, reason="It is the better offer", texts={"about": "Kita"}),
         event_key=world.clock.new_id(),
     )
-    await settled(world)
-    return adoption
-
-
-async def settled(world: World) -> None:
-    """Return when every run of the last command has ended."""
-    for thread in ("parent", "branch"):
-        del thread
-    await world.services.engine.guard()
 
 
 async def test_an_approved_branch_brings_its_own_messages_and_no_others(world: World) -> None:
