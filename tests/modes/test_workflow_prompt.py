@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.commands.handover import Sending, send_handover
 from core.commands.prompt_live import archive
 from core.domain.errors import Refusal
 from core.domain.policy import Actor
@@ -17,8 +18,9 @@ from core.i18n import LOCALES, refusal
 from core.modes.workflow_file import parse_workflow
 from tests.commands.look import count, refused
 from tests.commands.prompting import make_live, page, save
+from tests.commands.test_handover import FIELDS, drafted
 from tests.modes.look import begun, card, receipt, sent_to, started, steps
-from tests.product import World, open_world
+from tests.product import World, eventually, open_world
 
 NAME = "team.style"
 FILE = f"""\
@@ -176,3 +178,23 @@ async def test_a_prompt_saved_and_never_made_live_or_archived_is_not_used(world:
     await refused(begin, "workflow_prompt_missing")
     await world.say(aki, "What does it come to?", thread)
     assert (await steps(world, aki, thread))[-1] == ("follow_up", AnswerState.DONE)
+
+
+async def test_a_handover_to_a_workflow_is_refused_likewise_and_can_be_sent_once_the_prompt_is_live(
+    world: World,
+) -> None:
+    aki = await world.person()
+    source = (await world.say(aki, "Which garage?")).thread_id
+    assert source
+    handover = await drafted(world, aki, source, Mode.WORKFLOW.value)
+    sending = Sending(
+        handover_id=handover.id, fields=FIELDS, start="Which garage?", setup=SETUP, estimate_seen=True
+    )
+    before = await count(world, "thread")
+    await refused(send_handover(world.services, aki, sending, event_key="h"), "workflow_prompt_missing")
+    assert await count(world, "thread") == before
+    await live(world, aki)
+    target = await send_handover(world.services, aki, sending, event_key="i")
+    await eventually(lambda: any("/options" in call.request_id for call in world.model.calls))
+    assert "plantedstyle" in sent_to(world, "options")
+    await world.quiet(aki, target.id)
