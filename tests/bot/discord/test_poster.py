@@ -97,12 +97,23 @@ async def test_a_thread_of_which_only_the_message_was_posted_is_opened_when_it_i
     poster: DiscordPoster, server: DiscordServer
 ) -> None:
     header = HEADERS["branch_header"]
-    server.faults.append(Fault(r"POST .*/threads$", "before", 400, 1))
+    server.faults.append(Fault(r"POST .*/threads$", "before", 503))
     with pytest.raises(PlatformFailure):
         await poster.open_thread(WORKSPACE, GENERAL, header, key="k", locale="en")
     found = await poster.find(WORKSPACE, Place(platform="discord", channel=GENERAL, thread=""), key="k")
     assert found is not None
     assert server.channels[found.place.thread]["type"] == 11
+
+
+async def test_a_message_whose_thread_discord_refuses_is_taken_back(
+    poster: DiscordPoster, server: DiscordServer
+) -> None:
+    server.faults.append(Fault(r"POST .*/threads$", "before", 403, code=50013))
+    with pytest.raises(PlatformFailure, match="50013"):
+        await poster.open_thread(WORKSPACE, GENERAL, HEADERS["branch_header"], key="k", locale="en")
+    assert server.ours(GENERAL) == []
+    empty = Place(platform="discord", channel=GENERAL, thread="")
+    assert await poster.find(WORKSPACE, empty, key="k") is None
 
 
 async def test_a_forum_post_whose_answer_was_lost_is_not_posted_again_by_the_library(
