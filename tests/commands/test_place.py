@@ -121,18 +121,20 @@ async def test_anyone_who_may_speak_in_a_branch_opens_it_again(
     thread = await new_thread(world, aki, "one")
     new = await branch(world.services, aki, BranchRequest(thread_id=thread), event_key="branch")
     await stands(world, aki, new.id, Standing.NOT_OPENED)
+    await eventually(lambda: notices(world, "branch_not_opened"))
     ((_, line),) = notices(world, "branch_not_opened")
     assert line.buttons == (Button(action=ButtonAction.OPEN_AGAIN, ref=new.id),)
     again = open_again(world.services, ben, new.id, event_key="in vain")
     await again
+    # Every try that fails is told.
+    await eventually(lambda: len(notices(world, "branch_not_opened")) == 2)
     await stands(world, aki, new.id, Standing.NOT_OPENED)
-    assert len(notices(world, "branch_not_opened")) == 2, "every try that fails is told"
     world.doors.closed.add(("C1", "U2"))
     await refused(open_again(world.services, uwe, new.id, event_key="closed"), "thread_not_found")
     shut.undo()
     await open_again(world.services, ben, new.id, event_key="press")
     await stands(world, aki, new.id, Standing.OPEN)
-    assert [view.link for _, view in notices(world, "branched")] == [new.id]
+    await eventually(lambda: [view.link for _, view in notices(world, "branched")] == [new.id])
     await refused(open_again(world.services, ben, new.id, event_key="late"), "thread_open_already")
     await refused(open_again(world.services, ben, "nowhere", event_key="wrong"), "thread_not_found")
     assert await count(world, "thread") == 2
