@@ -61,7 +61,7 @@ async def keep_case(
         raise Refusal("eval_case_changed")
     files = making.files()
     data = {path: text.encode() for path, text in files.items()}
-    eval_set = await checked_set(services, actor.workspace_id, making.eval_set, data)
+    eval_set = await checked_set(services, actor, making.eval_set, data)
     sources = {making.looked.case.id: [message.id for message in making.said]}
     return await save_eval_set(services, actor, eval_set, files, reason, event_key=event_key, sources=sources)
 

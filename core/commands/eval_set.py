@@ -12,7 +12,7 @@ from types import MappingProxyType
 from core.commands.eval_standing import access_evals, may_hold
 from core.commands.prompt_standing import standings
 from core.commands.services import Services
-from core.domain.errors import ConfigurationErrors, Refusal
+from core.domain.errors import ConfigurationError, ConfigurationErrors, Refusal
 from core.domain.eval_set import (
     SET_NAME_CHARS,
     TEAM_SETS,
@@ -27,6 +27,7 @@ from core.domain.eval_set import (
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Action, Actor, Subject, authorise
 from core.domain.prompt import change_reason
+from core.i18n import reason as reason_in
 from core.prompts.eval_file import parse_eval_set
 from core.prompts.eval_set import EvalCase, EvalSet, OriginType, warnings
 from core.prompts.registry import PromptLibrary
@@ -164,7 +165,7 @@ async def import_eval_set(
         settled = await find_settled(session, actor.workspace_id, event_key)
     if settled is not None:
         return SavedEvalSet(name=settled["name"], version=settled["version"], cases=settled["cases"])
-    eval_set = await checked_set(services, actor.workspace_id, _name_in(files), files)
+    eval_set = await checked_set(services, actor, _name_in(files), files)
     texts = {path: _normal(data) for path, data in files.items()}
     return await save_eval_set(services, actor, eval_set, texts, why, event_key=event_key)
 
@@ -201,12 +202,10 @@ def set_name(text: str) -> str:
     return text
 
 
-async def checked_set(
-    services: Services, workspace_id: WorkspaceId, name: str, files: Mapping[str, bytes]
-) -> EvalSet:
+async def checked_set(services: Services, actor: Actor, name: str, files: Mapping[str, bytes]) -> EvalSet:
     """The set in these files, held against the newest version of every prompt. Raises Refusal with all problems."""
     async with services.store.reading() as session:
-        found = await standings(session, services.prompts, workspace_id)
+        found = await standings(session, services.prompts, actor.workspace_id)
     newest = [standing.head for standing in found.values() if standing.head is not None]
 
     def parse() -> EvalSet:
@@ -216,10 +215,16 @@ async def checked_set(
     try:
         return await asyncio.to_thread(parse)
     except ConfigurationErrors as errors:
-        told = [str(problem).removeprefix(f"{name}/") for problem in errors.problems]
+        told = [_told(problem, name, actor.locale) for problem in errors.problems]
         more = len(told) - MOST_PROBLEMS
         shown = [*told[:MOST_PROBLEMS], *(["…"] if more > 0 else [])]
         raise Refusal("eval_set_invalid", count=len(told), problems="\n".join(shown)) from errors
+
+
+def _told(problem: ConfigurationError, name: str, locale: str) -> str:
+    """File, line and reason; the reason in the reader's language where the catalogue has it."""
+    place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+    return f"{place.removeprefix(f'{name}/')}: {reason_in(locale, problem)}"
 
 
 async def save_eval_set(

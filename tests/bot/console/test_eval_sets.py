@@ -79,6 +79,8 @@ async def test_a_problem_is_told_by_file_and_line_and_what_was_typed_or_chosen_s
     await in_japanese(visitor)
     status, _, page = await form(visitor, HEAD, wrong)
     assert "何も保存していません" in error(page)
+    status, _, page = await form(visitor, HEAD, "- {id: A1, id: A2}\n")
+    assert "cases/cases.yaml:1: キーが二度書かれています: id" in error(page)
 
 
 async def test_a_set_goes_out_as_a_file_and_comes_in_again(ground: Ground) -> None:
