@@ -33,7 +33,7 @@ from core.ai_input.structured import OutputInvalid, parse_output
 from core.ai_input.window import WINDOW_MESSAGES
 from core.domain.codraft import critique_step
 from core.domain.debate import rebuttals_in
-from core.domain.errors import ConfigurationError, Refusal
+from core.domain.errors import Refusal
 from core.domain.handover import HandoverFields
 from core.domain.ids import ConversationId, MessageId, PersonId, RunId, ThreadId, WorkspaceId
 from core.domain.message import Author, AuthorKind, Cut, Entry, Message
@@ -46,6 +46,7 @@ from core.prompts.eval_check import Seen
 from core.prompts.eval_set import Carried, EvalCase, SaidBefore
 from core.prompts.eval_source_file import input_problem
 from core.prompts.placeholder import placeholders
+from core.prompts.problem import problem
 from core.prompts.registry import PromptLibrary
 from core.prompts.render import render_examples, render_system, render_task
 from core.prompts.version import PromptVersion, Trust
@@ -71,8 +72,9 @@ def render_case(case: EvalCase, prompts: PromptLibrary, seat: Seat) -> AiInput:
     """
     build = _BUILDERS.get(case.prompt)
     for name, value in case.inputs.items() if build else ():
-        if reason := input_problem(name, value, case.source):
-            raise ConfigurationError(case.id, reason)
+        if reason := input_problem(case.id, name, value, case.source):
+            code = reason.key.removeprefix("problem.")
+            raise problem(case.id, code, line=0, **reason.fields)
     return build(case, prompts, seat) if build else _own(case, prompts, seat)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import regex
 
+from core.domain.view import Phrase
 from core.prompts import eval_check as check
 from core.prompts.eval_check import Check, CheckKind
 from core.prompts.eval_text import plain
@@ -26,12 +27,17 @@ PATTERN_CHARS = 500
 LANGUAGES = ("en", "ja")
 PLACES = ("output", "request")
 
-Problem = Callable[[str, int], None]
-"""Takes a reason and a line."""
+Problem = Callable[[Phrase, int], None]
+"""Takes a reason, of the catalogue, and a line."""
 
 
 class Wrong(ValueError):
-    """A value that a condition cannot take; its text says what it takes."""
+    """A value that a condition cannot take; `problem.check_<code>` of the catalogue says what it takes."""
+
+    def __init__(self, code: str, **fields: str | int) -> None:
+        super().__init__(code)
+        self.code = code
+        self.fields = fields
 
 
 def read_check(node: Node, problem: Problem) -> Check | None:
@@ -40,18 +46,16 @@ def read_check(node: Node, problem: Problem) -> Check | None:
     kinds = [key for key in table if key != "at"]
     if len(kinds) != 1 or kinds[0] not in set(CheckKind):
         known = ", ".join(CheckKind)
-        named = f" {', '.join(kinds)}" if kinds else ""
-        problem(
-            f"a check names one condition, and may have an at; unknown here:{named}; known: {known}",
-            node.line,
-        )
+        named = ", ".join(kinds) or "–"
+        problem(Phrase(key="problem.check_unknown", fields={"named": named, "known": known}), node.line)
         return None
     kind = CheckKind(kinds[0])
     try:
         at = _place(kind, table)
         return _READERS[kind](kind, at, table[kind.value])
     except Wrong as wrong:
-        problem(f"{kind}: {wrong}", table[kind.value].line)
+        fields = {"kind": kind.value, **wrong.fields}
+        problem(Phrase(key=f"problem.check_{wrong.code}", fields=fields), table[kind.value].line)
         return None
 
 
@@ -71,11 +75,11 @@ _NEED_AT = frozenset({CheckKind.JSON_EQUALS, CheckKind.MIN_ITEMS, CheckKind.MAX_
 def _place(kind: CheckKind, table: Mapping[str, Node]) -> str:
     at = _text(table["at"]) if "at" in table else ""
     if at and not _PATH.fullmatch(at):
-        raise Wrong("at must be names joined by dots, with [] or [0] behind a list")
+        raise Wrong("at")
     if at and kind in _WHOLE:
-        raise Wrong("it looks at the whole, so it has no at")
+        raise Wrong("no_at")
     if not at and kind in _NEED_AT:
-        raise Wrong("it needs an at")
+        raise Wrong("needs_at")
     return at
 
 
@@ -84,35 +88,35 @@ def _place(kind: CheckKind, table: Mapping[str, Node]) -> str:
 
 def _text(node: Node) -> str:
     if not isinstance(node.value, str) or not node.value.strip():
-        raise Wrong("a text is wanted")
+        raise Wrong("text")
     return node.value
 
 
 def _exactly(node: Node, value: str) -> None:
     if node.value != value:
-        raise Wrong(f"its value is {value}")
+        raise Wrong("value", value=value)
 
 
 def _amount(node: Node) -> float:
     try:
         amount = float(_text(node))
     except ValueError:
-        raise Wrong("a number is wanted") from None
+        raise Wrong("number") from None
     if not 0 <= amount < 10**9:
-        raise Wrong("the number must be from 0 to 999,999,999")
+        raise Wrong("number_range")
     return amount
 
 
 def _count(node: Node) -> int:
     amount = _amount(node)
     if amount != int(amount):
-        raise Wrong("a whole number is wanted")
+        raise Wrong("whole_number")
     return int(amount)
 
 
 def _items(node: Node) -> tuple[Node, ...]:
     if not isinstance(node.value, tuple) or not node.value:
-        raise Wrong("a list is wanted, with at least one item")
+        raise Wrong("list")
     return node.value
 
 
@@ -123,15 +127,13 @@ def _list(node: Node) -> tuple[str, ...]:
 def _table(node: Node, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Node]:
     table = node.value if isinstance(node.value, Mapping) else {}
     if not set(required) <= table.keys() <= {*required, *optional}:
-        raise Wrong(
-            f"a table is wanted of {', '.join((*required, *(f'{name} if wished' for name in optional)))}"
-        )
+        raise Wrong("table", names=", ".join((*required, *(f"({name})" for name in optional))))
     return table
 
 
 def _choice(node: Node, allowed: Sequence[str]) -> str:
     if node.value not in allowed:
-        raise Wrong(f"one of {', '.join(allowed)} is wanted")
+        raise Wrong("choice", allowed=", ".join(allowed))
     return str(node.value)
 
 
@@ -142,13 +144,13 @@ _CALLS_ITSELF = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 def _pattern(node: Node) -> str:
     pattern = _text(node)
     if len(pattern) > PATTERN_CHARS:
-        raise Wrong(f"a pattern has at most {PATTERN_CHARS} characters")
+        raise Wrong("pattern_long", limit=PATTERN_CHARS)
     if _CALLS_ITSELF.search(_ESCAPED.sub("", pattern)):
-        raise Wrong("a pattern cannot call itself or a group: that takes memory without end")
+        raise Wrong("pattern_calls")
     try:
         regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise Wrong(f"the pattern cannot be read: {error}") from error
+        raise Wrong("pattern", detail=str(error)) from error
     return pattern
 
 
@@ -193,7 +195,7 @@ def _keep(node: Node) -> check.Keep:
     )
     for group in keep.all_of:
         if all(any(check.holds(plain(word), bad) for bad in keep.none_of) for word in group):
-            raise Wrong(f"{keep.id}: every wording of {', '.join(group)} holds one of none_of")
+            raise Wrong("keep", keep=keep.id, words=", ".join(group))
     return keep
 
 
@@ -201,7 +203,7 @@ def _alike(kind: CheckKind, at: str, node: Node) -> Check:
     table = _table(node, ("to", "percent"))
     percent = _count(table["percent"])
     if not 1 <= percent <= 100:
-        raise Wrong("percent must be from 1 to 100")
+        raise Wrong("percent")
     return check.LikenessCheck(kind=kind, at=at, to=_text(table["to"]), percent=percent)
 
 
@@ -267,12 +269,13 @@ _READERS: Mapping[CheckKind, Reader] = {
 # --- conditions that contradict each other --------------------------------------------------------------------------
 
 
-def contradictions(checks: Sequence[Check]) -> Iterator[str]:
+def contradictions(case: str, checks: Sequence[Check]) -> Iterator[Phrase]:
     """Why no output satisfies all of these conditions, as far as two of them on the same part show it."""
     for number, one in enumerate(checks):
         for other in checks[number + 1 :]:
             if one.at == other.at and (reason := _clash(one, other) or _clash(other, one)):
-                yield f"{one.name} and {other.name} contradict each other: {reason}"
+                fields = {"case": case, "one": one.name, "other": other.name, "detail": reason}
+                yield Phrase(key="problem.case_contradiction", fields=fields)
 
 
 _RANGES = {CheckKind.MIN_ITEMS: CheckKind.MAX_ITEMS, CheckKind.MIN_CHARS: CheckKind.MAX_CHARS}
@@ -281,7 +284,7 @@ _RANGES = {CheckKind.MIN_ITEMS: CheckKind.MAX_ITEMS, CheckKind.MIN_CHARS: CheckK
 def _clash(one: Check, other: Check) -> str:
     match one, other:
         case check.CountCheck(), check.CountCheck() if _RANGES.get(one.kind) is other.kind:
-            return f"at least {one.limit}, at most {other.limit}" if one.limit > other.limit else ""
+            return f"≥ {one.limit}, ≤ {other.limit}" if one.limit > other.limit else ""
         case check.TextsCheck(), check.TextsCheck() if other.kind is CheckKind.NOT_CONTAINS:
             return _clash_of_texts(one, other)
         case check.LanguageCheck(), check.LanguageCheck() if one.wanted != other.wanted:
@@ -325,10 +328,14 @@ class Target:
     """Names of the parts of the source that a text can be compared with."""
 
 
-def misplaced(one: Check, target: Target) -> str:
-    """Why a condition can never say anything in this case; empty when it can."""
+def misplaced(case: str, one: Check, target: Target) -> Phrase | None:
+    """Why a condition can never say anything in this case; None when it can."""
     if (one.at or one.kind is CheckKind.JSON_SCHEMA) and not target.is_json:
-        return f"{one.name}: the prompt's output is free text"
+        return Phrase(key="problem.case_check_free_text", fields={"case": case, "check": one.name})
     if isinstance(one, check.LikenessCheck) and one.to not in target.texts:
-        return f"{one.name}: the case's source has no {one.to}; it has {', '.join(sorted(target.texts)) or 'nothing'}"
-    return ""
+        has = ", ".join(sorted(target.texts)) or "–"
+        return Phrase(
+            key="problem.case_check_no_source",
+            fields={"case": case, "check": one.name, "to": one.to, "has": has},
+        )
+    return None

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from core.domain.errors import ConfigurationError, ConfigurationErrors
+from core.domain.view import Phrase
 from core.prompts import eval_check_file
 from core.prompts.eval_check import Check, SchemaCheck
 from core.prompts.eval_set import (
@@ -33,6 +34,7 @@ from core.prompts.eval_set import (
 from core.prompts.eval_source_file import input_problem, read_source
 from core.prompts.masking import find_personal
 from core.prompts.parse import MAX_FILE_BYTES
+from core.prompts.problem import problem
 from core.prompts.registry import PromptLibrary
 from core.prompts.schema_sense import contradiction
 from core.prompts.strict_yaml import Node, read_yaml
@@ -110,16 +112,19 @@ class _Reading:
         for name in sorted(files):
             self.file = name
             if name != SET_FILE and not (name.startswith(CASES) and name.endswith(".yaml")):
-                self.problem(f"is no part of an eval set; parts are {SET_FILE} and {CASES}*.yaml", 0)
+                self.problem("set_unknown_file", 0, set_file=SET_FILE, cases=f"{CASES}*.yaml")
             else:
                 self.read(files[name])
 
-    def problem(self, reason: str, line: int) -> None:
-        self.problems.append(ConfigurationError(f"{self.folder}/{self.file}", reason, line=line))
+    def problem(self, code: str, line: int, **fields: str | float) -> None:
+        self.problems.append(problem(f"{self.folder}/{self.file}", code, line=line, **fields))
+
+    def report(self, reason: Phrase, line: int) -> None:
+        self.problem(reason.key.removeprefix("problem."), line, **reason.fields)
 
     def read(self, data: bytes) -> None:
         if len(data) > MAX_FILE_BYTES:
-            self.problem(f"is larger than {MAX_FILE_BYTES} bytes", 0)
+            self.problem("too_large", 0, limit=MAX_FILE_BYTES)
             return
         try:
             text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -127,7 +132,7 @@ class _Reading:
                 f"{self.folder}/{self.file}", unicodedata.normalize("NFC", text)
             )
         except UnicodeDecodeError as error:
-            self.problem("is not UTF-8", data.count(b"\n", 0, error.start) + 1)
+            self.problem("not_utf8", data.count(b"\n", 0, error.start) + 1)
         except ConfigurationError as error:
             self.problems.append(error)
 
@@ -138,37 +143,34 @@ class _Reading:
         root = self.roots.get(SET_FILE)
         if root is None:
             if not self.problems:
-                self.problem("is missing", 0)
+                self.problem("file_missing", 0)
             raise ConfigurationErrors(self.problems)
-        table = self.table(root, "the file", (*_SET_KEYS, "defaults"), _SET_KEYS)
+        table = self.table(root, "file", (*_SET_KEYS, "defaults"), _SET_KEYS)
         set_id = self.text(table, "id")
         if set_id and (set_id != self.folder or not _ID.fullmatch(set_id)):
             line = table["id"].line
-            self.problem(
-                f"id must be lower-case words joined by hyphens and equal the folder's name, {self.folder}",
-                line,
-            )
+            self.problem("set_id", line, folder=self.folder)
         names = self.prompts(table)
         defaults = self.checks(table.get("defaults"))
         cases: list[EvalCase] = []
         seen: dict[str, str] = {}
         for file in sorted(self.roots.keys() - {SET_FILE}):
             self.file = file
-            for node in self.items(self.roots[file], "the file"):
+            for node in self.items(self.roots[file], "file"):
                 case = self.case(node, names, defaults)
                 if case.id and case.id in seen:
-                    self.problem(f"case {case.id} is there twice, first in {seen[case.id]}", node.line)
+                    self.problem("case_twice", node.line, case=case.id, first=seen[case.id])
                 seen.setdefault(case.id, f"{file}:{node.line}")
                 cases.append(case)
         self.file = SET_FILE
         if not 1 <= len(cases) <= MOST_SET_CASES and not self.problems:
-            self.problem(f"has {len(cases)} cases; a set has 1 to {MOST_SET_CASES}, best 20 to 50", 0)
+            self.problem("set_case_count", 0, count=len(cases), most=MOST_SET_CASES)
         return EvalSet(id=set_id, version=self.version(table), prompts=names, cases=tuple(cases))
 
     def version(self, table: Mapping[str, Node]) -> int:
         text = self.text(table, "version")
         if text and not re.fullmatch(r"[1-9][0-9]{0,5}", text):
-            self.problem("version must be a whole number from 1", table["version"].line)
+            self.problem("set_version", table["version"].line)
             return 0
         return int(text or 0)
 
@@ -177,9 +179,9 @@ class _Reading:
         names = self.texts(node, "prompts") if node else ()
         for name in names:
             if node and not self.knows(name):
-                self.problem(f"there is no prompt {name}", node.line)
+                self.problem("set_prompt_unknown", node.line, name=name)
         if node and len(set(names)) != len(names):
-            self.problem("prompts must be different names", node.line)
+            self.problem("set_prompts_twice", node.line)
         return names
 
     def knows(self, prompt: str) -> bool:
@@ -189,20 +191,16 @@ class _Reading:
 
     def case(self, node: Node, prompts: Sequence[str], defaults: Sequence[tuple[Check, int]]) -> EvalCase:
         required = ("id", "kind", "origin", *(("prompt",) if len(prompts) > 1 else ()))
-        table = self.table(node, "a case", _CASE_KEYS, required)
+        table = self.table(node, "case", _CASE_KEYS, required)
         case_id = self.text(table, "id")
         if case_id and not _CASE_ID.fullmatch(case_id):
-            self.problem(
-                f"id of case {case_id} must be letters and digits joined by hyphens", table["id"].line
-            )
+            self.problem("case_id", table["id"].line, case=case_id)
         prompt = self.text(table, "prompt") or (prompts[0] if len(prompts) == 1 else "")
         known = prompt in prompts and self.knows(prompt)
         if prompt and prompt not in prompts:
-            self.problem(
-                f"case {case_id}: prompt {prompt} is none of the set's: {', '.join(prompts)}", node.line
-            )
+            self.problem("case_prompt", node.line, case=case_id, prompt=prompt, allowed=", ".join(prompts))
         source = (
-            read_source(table.get("source"), prompt, case_id, self.problem, node.line) if known else Source()
+            read_source(table.get("source"), prompt, case_id, self.report, node.line) if known else Source()
         )
         checks = self.checks(table.get("checks"))
         case = EvalCase(
@@ -228,15 +226,14 @@ class _Reading:
         checks: Sequence[tuple[Check, int]],
         prompt: PromptVersion | None,
     ) -> None:
-        for reason in eval_check_file.contradictions(case.checks):
-            self.problem(f"case {case.id}: {reason}", node.line)
+        for reason in eval_check_file.contradictions(case.id, case.checks):
+            self.report(reason, node.line)
         if any(len(condition) > MOST_HUMAN_CHARS for condition in case.human):
-            reason = f"a condition for a person may have {MOST_HUMAN_CHARS} characters"
-            self.problem(f"case {case.id}: {reason}", node.line)
+            self.problem("case_human_long", node.line, case=case.id, limit=MOST_HUMAN_CHARS)
         if case.is_hard and not case.checks:
-            self.problem(f"case {case.id}: {HARD} needs a check", node.line)
+            self.problem("case_hard", node.line, case=case.id, tag=HARD)
         for span in find_personal("\n".join([case.source_text, *case.human])):
-            self.problem(f"case {case.id} holds personal data ({span.kind}): mask it first", node.line)
+            self.problem(f"case_holds_{span.kind.value}", node.line, case=case.id)
         if prompt is None:
             return
         parts = prompt.parts
@@ -244,10 +241,10 @@ class _Reading:
             is_json=parts.output_format is OutputFormat.JSON, texts=frozenset(case.source.texts)
         )
         for check, line in checks:
-            if reason := eval_check_file.misplaced(check, target):
-                self.problem(f"case {case.id}: {reason}", line)
-            elif isinstance(check, SchemaCheck) and (reason := contradiction(parts.schema_json)):
-                self.problem(f"case {case.id}: nothing satisfies the schema of {case.prompt}: {reason}", line)
+            if away := eval_check_file.misplaced(case.id, check, target):
+                self.report(away, line)
+            elif isinstance(check, SchemaCheck) and (detail := contradiction(parts.schema_json)):
+                self.problem("case_no_value", line, case=case.id, prompt=case.prompt, detail=detail)
 
     def origin(self, table: Mapping[str, Node]) -> CaseOrigin:
         node = table.get("origin")
@@ -257,14 +254,12 @@ class _Reading:
         given = node.value if isinstance(node.value, Mapping) else {}
         texts = {key: inner.value for key, inner in given.items() if isinstance(inner.value, str)}
         if texts.keys() != set(keys) or texts["type"] != OriginType.MASKED_LOG or not all(texts.values()):
-            self.problem(
-                "origin must be synthetic, or a table of type masked_log, masked_by and masked_at", node.line
-            )
+            self.problem("case_origin", node.line)
             return CaseOrigin(type=OriginType.SYNTHETIC)
         try:
             date.fromisoformat(texts["masked_at"])
         except ValueError:
-            self.problem("masked_at must be a date, such as 2026-01-31", node.line)
+            self.problem("case_masked_at", node.line)
         return CaseOrigin(
             type=OriginType.MASKED_LOG, masked_by=texts["masked_by"], masked_at=texts["masked_at"]
         )
@@ -281,14 +276,12 @@ class _Reading:
         if values.keys() != wanted:
             line = node.line if node else table["id"].line if "id" in table else 0
             filled = ", ".join(shape_of(prompt).filled)
-            self.problem(
-                f"case {case_id}: inputs must hold exactly: {', '.join(sorted(wanted)) or 'nothing'}"
-                + (f" (the product fills {filled})" if filled else ""),
-                line,
-            )
+            code = "case_inputs" if wanted else "case_inputs_none"
+            names = ", ".join(sorted(wanted))
+            self.problem(f"{code}_filled" if filled else code, line, case=case_id, names=names, filled=filled)
         for name, value in values.items() if prompt in SHAPES else ():
-            if name in wanted and (reason := input_problem(name, value, source)):
-                self.problem(f"case {case_id}: {reason}", given[name].line)
+            if name in wanted and (reason := input_problem(case_id, name, value, source)):
+                self.report(reason, given[name].line)
         return values
 
     def checks(self, node: Node | None) -> tuple[tuple[Check, int], ...]:
@@ -296,7 +289,7 @@ class _Reading:
         if node is None:
             return ()
         read = [
-            (eval_check_file.read_check(item, self.problem), item.line) for item in self.items(node, "checks")
+            (eval_check_file.read_check(item, self.report), item.line) for item in self.items(node, "checks")
         ]
         return tuple((check, line) for check, line in read if check is not None)
 
@@ -306,22 +299,21 @@ class _Reading:
         self, node: Node, what: str, allowed: Sequence[str] | None, required: Sequence[str]
     ) -> Mapping[str, Node]:
         if not isinstance(node.value, Mapping):
-            self.problem(f"{what} must be a table of keys and values", node.line)
+            code = {"case": "set_case_no_table", "file": "file_no_table"}.get(what, "set_no_table")
+            self.problem(code, node.line, what=what)
             return {}
         for key, inner in node.value.items():
             if allowed is not None and key not in allowed:
-                self.problem(
-                    f"{what} has an unknown key: {key}; it may hold {', '.join(allowed)}", inner.line
-                )
+                self.problem(f"set_{what}_unknown_key", inner.line, name=key, allowed=", ".join(allowed))
         for key in required:
             if key not in node.value:
-                self.problem(f"{what} lacks {key}", node.line)
+                self.problem(f"set_{what}_lacks", node.line, name=key)
         return node.value
 
     def items(self, node: Node, what: str) -> tuple[Node, ...]:
         if isinstance(node.value, tuple):
             return node.value
-        self.problem(f"{what} must be a list", node.line)
+        self.problem("set_file_no_list" if what == "file" else "set_no_list", node.line, what=what)
         return ()
 
     def text(self, table: Mapping[str, Node], key: str) -> str:
@@ -329,7 +321,7 @@ class _Reading:
         if node is None:
             return ""
         if not isinstance(node.value, str) or not node.value.strip():
-            self.problem(f"{key} must be a text", node.line)
+            self.problem("no_text", node.line, name=key)
             return ""
         return node.value.strip()
 
@@ -337,11 +329,11 @@ class _Reading:
         items = self.items(node, what)
         texts = tuple(item.value for item in items if isinstance(item.value, str) and item.value.strip())
         if len(texts) != len(items) or not items:
-            self.problem(f"{what} must be a list of texts, with at least one", node.line)
+            self.problem("set_texts", node.line, what=what)
         return texts
 
     def kind(self, table: Mapping[str, Node]) -> CaseKind:
         text = self.text(table, "kind")
         if text and text not in set(CaseKind):
-            self.problem(f"kind must be one of {', '.join(CaseKind)}", table["kind"].line)
+            self.problem("case_kind", table["kind"].line, allowed=", ".join(CaseKind))
         return CaseKind(text) if text in set(CaseKind) else CaseKind.TYPICAL

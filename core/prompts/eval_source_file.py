@@ -7,10 +7,11 @@ from core.domain.debate import LEAST_PARTICIPANTS, MOST_PARTICIPANTS, DebateRole
 from core.domain.pin import PinKind
 from core.domain.setup import LETTERS
 from core.domain.thread import Mode
+from core.domain.view import Phrase
 from core.prompts.eval_set import SHAPES, Carried, Line, Pinned, SaidBefore, Source, shape_of
 from core.prompts.strict_yaml import Node
 
-Problem = Callable[[str, int], None]
+Problem = Callable[[Phrase, int], None]
 
 HANDED_OVER = (Mode.CHAT, Mode.COMPARE, Mode.DEBATE)
 """Modes of threads that cases of handover drafting can be made of."""
@@ -23,16 +24,16 @@ def read_source(node: Node | None, prompt: str, case_id: str, problem: Problem, 
     return _Reading(case_id, problem).source(node, prompt, line)
 
 
-def input_problem(name: str, value: str, source: Source) -> str:
-    """Why no builder takes this value for a placeholder of the product's; empty when it does."""
+def input_problem(case: str, name: str, value: str, source: Source) -> Phrase | None:
+    """Why no builder takes this value for a placeholder of the product's; None when it does."""
     letters = LETTERS[: len(source.participants)]
     if name == "target" and value not in set(Mode):
-        return f"target must be one of {', '.join(Mode)}"
+        return Phrase(key="problem.case_target", fields={"case": case, "allowed": ", ".join(Mode)})
     if name == "letter" and value not in letters:
-        return f"letter must be one of the participants' {', '.join(letters)}"
+        return Phrase(key="problem.case_letter", fields={"case": case, "allowed": ", ".join(letters)})
     if name == "round" and not _ROUND.fullmatch(value):
-        return "round must be rebuttals.1, rebuttals.2 or rebuttals.3"
-    return ""
+        return Phrase(key="problem.case_round", fields={"case": case})
+    return None
 
 
 class _Reading:
@@ -40,20 +41,21 @@ class _Reading:
         self.case_id = case_id
         self.report = problem
 
-    def problem(self, reason: str, line: int) -> None:
-        self.report(f"case {self.case_id}: {reason}", line)
+    def problem(self, code: str, line: int, **fields: str | float) -> None:
+        self.report(Phrase(key=f"problem.case_{code}", fields={"case": self.case_id, **fields}), line)
 
     def source(self, node: Node | None, prompt: str, line: int) -> Source:
         shape = shape_of(prompt)
         table = self.table(node, "source") if node else {}
         for key in shape.required:
             if key not in table:
-                self.problem(f"source lacks {key}", node.line if node else line)
+                self.problem("source_lacks", node.line if node else line, name=key)
         allowed = (*shape.required, *shape.optional)
         for key, inner in table.items():
             if key not in allowed:
-                may = ", ".join(dict.fromkeys(allowed)) or "nothing; all that goes in are its inputs"
-                self.problem(f"source of {prompt} has an unknown key: {key}; it may hold {may}", inner.line)
+                code = "source_unknown_key" if allowed else "source_empty"
+                may = ", ".join(dict.fromkeys(allowed))
+                self.problem(code, inner.line, prompt=prompt, name=key, allowed=may)
         source = Source(
             mode=self.mode(table),
             messages=self.messages(table),
@@ -79,49 +81,49 @@ class _Reading:
         """What the parts must hold together, so that a builder can read them."""
         came = sum(bool(answer) for answer in source.answers)
         if prompt == "compare.summary" and came < 2:
-            self.problem("source needs two answers that came", line)
+            self.problem("two_answers", line)
         if prompt == "handover.draft" and source.mode in (Mode.CHAT, Mode.COMPARE):
             if not source.messages or not source.messages[0].by:
-                self.problem("messages must begin with one of a person", line)
+                self.problem("first_of_person", line)
             if source.mode == Mode.COMPARE and came < 2:
-                self.problem("a compare needs two answers that came", line)
+                self.problem("compare_two_answers", line)
         if (
             prompt == "handover.draft"
             and source.mode == Mode.DEBATE
             and not (source.topic and source.participants)
         ):
-            self.problem("a debate needs topic and participants", line)
+            self.problem("debate", line)
         if prompt in ("chat.answer", "compare.answer") and not (source.messages and source.messages[-1].by):
-            self.problem("messages must end with one of a person, which is answered", line)
+            self.problem("last_of_person", line)
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
     def mode(self, table: Mapping[str, Node]) -> str:
         mode = self.text(table, "mode")
         if mode and mode not in HANDED_OVER:
-            self.problem(f"mode must be one of {', '.join(HANDED_OVER)}", table["mode"].line)
+            self.problem("mode", table["mode"].line, allowed=", ".join(HANDED_OVER))
         return mode
 
     def messages(self, table: Mapping[str, Node]) -> tuple[Line, ...]:
         lines = []
         for item in self.items(table, "messages"):
-            fields = self.fields(item, "a message", ("text",), ("by",))
+            fields = self.fields(item, "message", ("text",), ("by",))
             lines.append(Line(by=fields.get("by", ""), text=fields.get("text", "")))
         return tuple(lines)
 
     def pins(self, table: Mapping[str, Node]) -> tuple[Pinned, ...]:
         pins = []
         for item in self.items(table, "pins"):
-            fields = self.fields(item, "a pin", ("kind", "text"), ())
+            fields = self.fields(item, "pin", ("kind", "text"), ())
             if fields and fields.get("kind") not in set(PinKind):
-                self.problem(f"kind of a pin must be one of {', '.join(PinKind)}", item.line)
+                self.problem("pin_kind", item.line, allowed=", ".join(PinKind))
             pins.append(Pinned(kind=fields.get("kind", ""), text=fields.get("text", "")))
         return tuple(pins)
 
     def answers(self, table: Mapping[str, Node]) -> tuple[str, ...]:
         items = self.items(table, "answers")
         if "answers" in table and not 1 <= len(items) <= len(LETTERS):
-            self.problem(f"answers must be 1 to {len(LETTERS)}", table["answers"].line)
+            self.problem("answers", table["answers"].line, most=len(LETTERS))
         return self.texts(items, may_be_empty=True)
 
     def participants(self, table: Mapping[str, Node]) -> tuple[str, ...]:
@@ -130,24 +132,26 @@ class _Reading:
         if "participants" in table:
             fits = LEAST_PARTICIPANTS <= len(items) <= MOST_PARTICIPANTS
             if not fits or any(role not in set(DebateRole) for role in roles):
-                count = f"{LEAST_PARTICIPANTS} to {MOST_PARTICIPANTS}"
                 self.problem(
-                    f"participants must be {count} roles of {', '.join(DebateRole)}",
+                    "participants",
                     table["participants"].line,
+                    least=LEAST_PARTICIPANTS,
+                    most=MOST_PARTICIPANTS,
+                    roles=", ".join(DebateRole),
                 )
         return roles
 
     def said(self, table: Mapping[str, Node]) -> tuple[SaidBefore, ...]:
         said = []
         for item in self.items(table, "said"):
-            inner = self.table(item, "a contribution")
+            inner = self.table(item, "contribution")
             step = self.text(inner, "step")
             for key in inner.keys() - {"step", "text", "stance", "data"}:
-                self.problem(f"a contribution has an unknown key: {key}", inner[key].line)
+                self.problem("contribution_unknown_key", inner[key].line, name=key)
             if not _STEP.fullmatch(step):
-                self.problem("step must be problem_framing, positions:A or rebuttals.1:A", item.line)
+                self.problem("contribution_step", item.line)
             if ("data" in inner) == ("text" in inner):
-                self.problem("a contribution has either a text or data", item.line)
+                self.problem("contribution_text", item.line)
             one = SaidBefore(
                 step=step,
                 text=self.text(inner, "text"),
@@ -163,9 +167,7 @@ class _Reading:
         inner = self.table(table["carried"], "carried")
         known = ("summary", "background", "first_request", "open_questions", "constraints", "conclusions")
         for key in inner.keys() - set(known):
-            self.problem(
-                f"carried has an unknown key: {key}; it may hold {', '.join(known)}", inner[key].line
-            )
+            self.problem("carried_unknown_key", inner[key].line, name=key, allowed=", ".join(known))
         return Carried(
             summary=self.text(inner, "summary"),
             background=self.text(inner, "background"),
@@ -180,7 +182,8 @@ class _Reading:
     def table(self, node: Node, what: str) -> Mapping[str, Node]:
         if isinstance(node.value, Mapping):
             return node.value
-        self.problem(f"{what} must be a table of keys and values", node.line)
+        entry = what in ("contribution", "message", "pin")
+        self.problem(f"{what}_no_table" if entry else "no_table", node.line, what=what)
         return {}
 
     def items(self, table: Mapping[str, Node], key: str) -> tuple[Node, ...]:
@@ -189,7 +192,7 @@ class _Reading:
             return ()
         if isinstance(node.value, tuple):
             return node.value
-        self.problem(f"{key} must be a list", node.line)
+        self.problem("no_list", node.line, what=key)
         return ()
 
     def text(self, table: Mapping[str, Node], key: str) -> str:
@@ -197,7 +200,7 @@ class _Reading:
         if node is None:
             return ""
         if not isinstance(node.value, str) or not node.value.strip():
-            self.problem(f"{key} must be a text", node.line)
+            self.problem("no_text", node.line, what=key)
             return ""
         return node.value.strip()
 
@@ -205,7 +208,7 @@ class _Reading:
         texts = []
         for item in items:
             if not isinstance(item.value, str) or not (item.value.strip() or may_be_empty):
-                self.problem("a text is wanted here", item.line)
+                self.problem("text_here", item.line)
             else:
                 texts.append(item.value.strip())
         return tuple(texts)
@@ -215,7 +218,7 @@ class _Reading:
     ) -> dict[str, str]:
         table = self.table(node, what)
         if not set(required) <= table.keys() <= {*required, *optional}:
-            self.problem(f"{what} is a table of {', '.join((*required, *optional))}", node.line)
+            self.problem(f"{what}_fields", node.line, names=", ".join((*required, *optional)))
         return {key: self.text(table, key) for key in table}
 
     def data(self, table: Mapping[str, Node], key: str) -> Mapping[str, object]:

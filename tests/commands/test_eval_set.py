@@ -187,6 +187,22 @@ async def test_what_is_wrong_with_a_set_is_told_by_file_line_and_reason_and_noth
     assert await count(world, "eval_set_version") == 0
 
 
+async def test_what_is_wrong_with_a_set_is_told_in_the_reader_s_language(world: World) -> None:
+    aki = replace(await world.person(), locale="ja")
+    await a_prompt(world, aki)
+    broken = files(
+        more={"notes.txt": "x", "cases/b.yaml": "- {id: B1, kind: odd, origin: synthetic, inputs: {}}\n"}
+    )
+    refusal = await refused(bring_in(world, aki, broken), "eval_set_invalid")
+    problems = str(refusal.fields["problems"]).splitlines()
+    assert len(problems) == 3
+    assert problems[0].startswith("notes.txt: 評価セットの部分ではありません")
+    assert {"cases/b.yaml:1: kind は", "cases/b.yaml:1: ケース B1: inputs には"} == {
+        one[: one.index("は") + 1] for one in problems[1:]
+    }
+    assert await count(world, "eval_set_version") == 0
+
+
 async def test_the_same_form_twice_saves_one_version(world: World) -> None:
     aki = await world.person()
     await a_prompt(world, aki)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from core.domain.errors import ConfigurationErrors
+from core.i18n import reason
 from core.prompts.eval_check import Seen
 from core.prompts.eval_file import parse_eval_set
 from core.prompts.eval_set import EvalSet
@@ -48,6 +49,9 @@ def problems(changes: Mapping[str, str | bytes | None], *, folder: str = "sample
     try:
         parse(changes, folder=folder)
     except ConfigurationErrors as errors:
+        for problem in errors.problems:
+            # Every one is told in every language.
+            assert reason("en", problem) == problem.reason != reason("ja", problem)
         return [str(problem) for problem in errors.problems]
     raise AssertionError("the set was accepted")
 

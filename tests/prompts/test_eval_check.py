@@ -25,7 +25,11 @@ SOURCE = "予算は三十万円以内。期日は2026年3月31日。the old text
 
 def check(text: str) -> Check:
     problems: list[str] = []
-    read = read_check(read_yaml("check", text), lambda reason, line: problems.append(reason))
+
+    def noted(reason: Phrase, line: int) -> None:
+        problems.append(phrase("en", reason))
+
+    read = read_check(read_yaml("check", text), noted)
     assert read is not None, problems
     return read
 

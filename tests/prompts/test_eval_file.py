@@ -180,7 +180,7 @@ def test_a_broken_set_is_refused_with_its_place(changes: dict[str, str | bytes |
         ("contains_all: []", "contains_all: a list is wanted, with at least one item"),
         ("contains_all: text", "contains_all: a list is wanted"),
         ("contains_all: ['']", "contains_all: a text is wanted"),
-        ("keeps: [{id: a}]", "keeps: a table is wanted of id, all_of, none_of if wished"),
+        ("keeps: [{id: a}]", "keeps: a table is wanted of id, all_of, (none_of)"),
         (
             "keeps: [{id: a, all_of: [[30万円以上]], none_of: [30万円]}]",
             "keeps: a: every wording of 30万円以上 holds one of none_of",
@@ -192,7 +192,7 @@ def test_a_broken_set_is_refused_with_its_place(changes: dict[str, str | bytes |
         ),
         ("canary_absent: {text: X, in: sky}", "canary_absent: one of output, request is wanted"),
         ("canary_absent: {text: X, in: output, times: 2}", "canary_absent: a table is wanted of text, in"),
-        ("ids_exist: {least: 1}", "ids_exist: a table is wanted of pattern, least if wished"),
+        ("ids_exist: {least: 1}", "ids_exist: a table is wanted of pattern, (least)"),
     ],
 )
 def test_a_broken_condition_is_refused_with_what_it_takes(check: str, reason: str) -> None:
