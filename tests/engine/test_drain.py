@@ -1,7 +1,6 @@
 """Leaving in good order."""
 
 import asyncio
-import time
 
 from core.engine.engine import RunState
 from core.engine.run import DurableRun
@@ -50,14 +49,12 @@ async def test_what_does_not_finish_in_time_is_parked_for_the_next_process(
     await engine.enqueue("run", lane="lane", args={})
     async with asyncio.timeout(DEADLINE_S):
         await begun.wait()
-    began = time.monotonic()
-    await room.drain()
-    took_s = time.monotonic() - began
+    async with asyncio.timeout(DEADLINE_S):
+        await room.drain()
     parked = room.registry.get_sample_value("promptflow_runs_parked_total")
     gate.set()
     engine = await room.start(engine_url, body)
 
-    assert took_s < 3
     assert parked == 1
     assert await ended(engine, "run") == [RunState.FINISHED]
     assert tries == ["run", "run"]
