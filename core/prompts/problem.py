@@ -4,7 +4,7 @@ from core.domain.errors import ConfigurationError
 from core.i18n import DEFAULT_LOCALE, text
 
 FIELD_CHARS = 500
-"""A key or value quoted from the file can be as long as the file."""
+"""A key or value quoted from the file can be as long as the file; what is allowed in its place is shorter."""
 
 
 def problem(file: str, code: str, *, line: int = 0, **fields: str | float) -> ConfigurationError:

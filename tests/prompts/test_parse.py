@@ -6,6 +6,7 @@ import pytest
 from core.domain.errors import ConfigurationError, ConfigurationErrors
 from core.i18n import reason
 from core.prompts.parse import FILES, MAX_FILE_BYTES
+from core.prompts.problem import FIELD_CHARS
 from core.prompts.version import Example, Input, OutputFormat, Trust
 from tests.prompts.sample import METADATA, NAME, metadata, parse, problems
 
@@ -292,13 +293,13 @@ def test_the_error_names_the_first_problem_and_reads_as_all_of_them() -> None:
 
 def test_a_problem_reads_in_the_language_of_whoever_edits_and_a_long_word_in_it_is_cut() -> None:
     with pytest.raises(ConfigurationErrors) as error:
-        parse({"system.md": "{{tone}}\n{%", "prompt.yaml": METADATA + f"x{'y' * 500}: 1\n"})
+        parse({"system.md": "{{tone}}\n{%", "prompt.yaml": METADATA + f"x{'y' * 2 * FIELD_CHARS}: 1\n"})
     second, first = error.value.problems
     assert (first.line, reason("ja", first)) == (
         2,
         "{% が余っています。{{name}} の形で書くか、文字として残すなら前にバックスラッシュを付けてください",
     )
-    assert reason("en", second) == second.reason == f"unknown key: x{'y' * 199}"
+    assert reason("en", second) == second.reason == f"unknown key: x{'y' * (FIELD_CHARS - 1)}"
     assert reason("ja", error.value) == reason("ja", second)
 
 
