@@ -16,6 +16,8 @@ from core.llm.catalogue import LOCAL_MODEL
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _NICENESS = 5
 """Below the process that has to acknowledge a platform in time."""
+_REPEAT_PENALTY, _DRY_MULTIPLIER = 1.1, 0.8
+"""Left to itself a model of this size goes on repeating one sentence until it is cut off."""
 _THREADS = 1
 """Several wait for each other at every layer: alone on two cores they are twice as fast, beside other work many times
 slower, down to 0.5 words a second."""
@@ -43,6 +45,7 @@ def parameters(key: str) -> xllamacpp.CommonParams:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [key]
+    params.sampling.penalty_repeat, params.sampling.dry_multiplier = _REPEAT_PENALTY, _DRY_MULTIPLIER
     params.offline = True
     params.ui = False
     params.endpoint_slots = False

@@ -19,6 +19,7 @@ class CommonParams:
         self.model = SimpleNamespace(path="")
         self.cpuparams = SimpleNamespace(n_threads=-1)
         self.cpuparams_batch = SimpleNamespace(n_threads=-1)
+        self.sampling = SimpleNamespace(penalty_repeat=1.0, dry_multiplier=0.0)
         self.model_alias: set[str] = set()
         self.hostnames = ["0.0.0.0"]  # noqa: S104 what has to be changed
         self.port = 8080
@@ -38,6 +39,8 @@ class Server:
             os.environ["FAKE_START"] == "fail"
             or not params.offline
             or params.cache_ram_mib
+            or params.sampling.penalty_repeat == 1.0
+            or params.sampling.dry_multiplier == 0.0
             or threads != (1, 1)
             or (params.n_parallel > 1 and not params.kv_unified)
         ):
