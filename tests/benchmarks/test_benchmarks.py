@@ -12,6 +12,7 @@ def kept(figures: list[Figure], word: str) -> list[bool | None]:
     return [figure.kept for figure in figures if word in figure.what]
 
 
+@pytest.mark.soak
 async def test_a_branch_is_timed_and_its_parent_compared() -> None:
     figures = await branch.measure(messages=50, repeats=2, grounds=[sqlite_ground])
     assert len(figures) == 2
@@ -30,6 +31,7 @@ async def test_the_ai_input_of_two_lengths_is_timed() -> None:
     assert figure.ratio is not None
 
 
+@pytest.mark.soak
 async def test_the_time_of_modes_is_set_against_that_of_their_calls() -> None:
     figures = await modes.measure(repeats=1, scale=0.05)
     assert [figure.ratio is not None and figure.ratio > 1 for figure in figures] == [True, True]

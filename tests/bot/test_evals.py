@@ -111,6 +111,7 @@ def test_a_run_tells_its_id_first_then_its_comparison_and_is_listed_and_shown_af
     assert len(made) == 2 * CASES
 
 
+@pytest.mark.soak
 def test_one_whose_command_was_ended_is_carried_on_by_resume(
     made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +129,7 @@ def test_one_whose_command_was_ended_is_carried_on_by_resume(
     assert table(tmp_path, "SELECT status, held_usd FROM eval_run") == [("done", 0.0)]
 
 
+@pytest.mark.soak
 def test_two_models_are_compared(made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models = ("--model", "demo-sage", "--candidate-model", "demo-critic")
     assert run(tmp_path, "run", *HERE, "--prompt", PROMPT, "--repeats", "1", *models) in (0, 1)

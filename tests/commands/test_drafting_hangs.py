@@ -24,7 +24,7 @@ from tests.commands.test_adoption import grown
 from tests.commands.test_handover import drafted
 from tests.product import ScriptedModel, World, catalogue, eventually, open_world
 
-FAST = GatewaySettings(first_delta_s=0.1, idle_s=0.1, total_s=0.5, backoff_s=0.01)
+FAST = GatewaySettings(first_delta_s=0.1, idle_s=0.1, total_s=10.0, backoff_s=0.01)
 
 
 class SilentLink(WorkerLink):

@@ -107,6 +107,7 @@ async def test_a_switch_of_model_needs_both_models_compared_under_the_same_words
     assert record["eval_run_id"] == seen.item.run_id
 
 
+@pytest.mark.soak
 async def test_a_switch_whose_new_model_does_worse_is_kept_out(world: World) -> None:
     aki = await world.person()
     await make_live(world, aki, await version(world, aki, target_models="[alpha]"), SUMMARY)
@@ -146,6 +147,7 @@ async def test_a_version_that_drops_its_eval_set_is_judged_by_the_one_of_what_is
     await make_live(world, aki, candidate_id, SUMMARY, override=False)
 
 
+@pytest.mark.soak
 async def test_an_evaluation_says_nothing_once_another_model_answers_under_the_same_id(world: World) -> None:
     aki = await world.person()
     candidate_id = await version(world, aki, rule=RULE)
@@ -189,6 +191,7 @@ async def test_a_target_is_fixed_by_what_the_catalogue_knows_of_its_alias(world:
             await make_live(world, aki, candidate_id, override=False)
 
 
+@pytest.mark.soak
 async def test_a_rollback_to_another_model_needs_no_evaluation(world: World) -> None:
     aki = await world.person()
     first = await version(world, aki, target_models="[alpha]")

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from core.commands.answer import answer_again
 from core.commands.branch import BranchRequest, branch
 from core.commands.model import list_models, show_usage
@@ -81,6 +83,7 @@ async def test_another_workspace_sees_nothing_of_this_one(world: World) -> None:
     assert await show_usage(world.services, stranger, by="model") == ()
 
 
+@pytest.mark.soak
 async def test_pages_of_a_long_thread_join_without_gap_and_show_each_notice_once(world: World) -> None:
     aki = await world.person()
     thread = await new_thread(world, aki, "message 1")

@@ -219,6 +219,7 @@ async def test_the_page_speaks_the_language_that_a_person_chose(ground: Ground) 
     assert "この言語には対応していません" in page.text
 
 
+@pytest.mark.soak
 async def test_several_people_speak_in_one_thread_under_their_names(ground: Ground) -> None:
     visitor = ground.visitor
     thread = await visitor.start_thread("Hello")
@@ -519,6 +520,7 @@ async def test_the_entries_of_a_thread_come_as_a_fragment(ground: Ground) -> Non
     assert ids == [one.attributes["id"] for one in page.all("li") if one.attributes.get("data-version")]
 
 
+@pytest.mark.soak
 async def test_a_long_thread_shows_its_newest_messages_and_leads_to_earlier_ones(ground: Ground) -> None:
     visitor = ground.visitor
     thread = await visitor.start_thread("message 1")

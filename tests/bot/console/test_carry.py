@@ -148,6 +148,7 @@ async def test_a_handover_to_chat_is_edited_and_goes_on_in_its_own_thread(
     assert f"/t/{thread}" in links(await visitor.get(f"/t/{source}"), "/t/")
 
 
+@pytest.mark.soak
 async def test_several_models_are_estimated_first_and_a_target_without_a_start_waits_for_its_button(
     ground: Ground, source: str
 ) -> None:
@@ -176,6 +177,7 @@ async def test_several_models_are_estimated_first_and_a_target_without_a_start_w
     assert "has begun already" in page.one("p", class_="error").text
 
 
+@pytest.mark.soak
 async def test_the_delivery_line_of_a_blind_compare_names_no_model(ground: Ground, source: str) -> None:
     visitor = ground.visitor
     path, form = await form_of_handover(visitor, source, "compare")
@@ -212,6 +214,7 @@ async def test_a_refused_handover_says_why_and_keeps_every_field(ground: Ground,
     assert page.fields()["carry.background"].strip() == HOSTILE.strip()
 
 
+@pytest.mark.soak
 async def test_a_handover_may_be_typed_and_offers_the_workflows(ground: Ground, source: str) -> None:
     visitor = ground.visitor
     choice = await visitor.get(f"/t/{source}/handover")
@@ -311,6 +314,7 @@ async def test_a_branch_is_reviewed_requested_and_approved(ground: Ground) -> No
     assert "Approved" in (await visitor.get(f"/t/{parent}/adoptions")).text
 
 
+@pytest.mark.soak
 async def test_a_request_is_rejected_with_a_reason_and_another_withdrawn(ground: Ground) -> None:
     visitor = ground.visitor
     parent, branch = await grown(visitor)
@@ -348,6 +352,7 @@ async def test_a_typed_reason_stands_in_the_review_and_asks_for_nothing_yet(grou
     assert "The better offer" not in (await visitor.get(f"/t/{parent}")).text
 
 
+@pytest.mark.soak
 async def test_a_name_that_both_threads_have_needs_a_choice(ground: Ground) -> None:
     visitor = ground.visitor
     parent, branch = await grown(visitor)
@@ -374,6 +379,7 @@ async def test_a_name_that_both_threads_have_needs_a_choice(ground: Ground) -> N
     assert "Kita's offer" in saved.text
 
 
+@pytest.mark.soak
 async def test_every_page_is_there_in_japanese(ground: Ground, source: str) -> None:
     visitor = ground.visitor
     parent, branch = await grown(visitor)

@@ -128,6 +128,7 @@ IMPOSSIBLE: list[tuple[str, str, dict[str, str], str]] = [
 """Mode, text, what is changed in its form, and a piece of the refusal."""
 
 
+@pytest.mark.soak
 async def test_a_form_that_cannot_be_keeps_everything_and_says_what_is_allowed(ground: Ground) -> None:
     for mode, text, changes, sentence in IMPOSSIBLE:
         more = {"workflow": changes["workflow"]} if "workflow" in changes else {}
@@ -168,6 +169,7 @@ async def test_hostile_or_stale_starts_begin_nothing(ground: Ground) -> None:
 # --- Compare ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 async def test_the_answers_of_a_compare_are_compared_reviewed_saved_and_joined(ground: Ground) -> None:
     visitor, model = ground.visitor, ground.world.model
     ground.world.policies["local"] = Policy(allowed_models=("alpha", "beta", "seer", "small"))
@@ -275,6 +277,7 @@ async def test_a_debate_shows_its_round_and_stops(ground: Ground) -> None:
     assert len(model.calls) == 1
 
 
+@pytest.mark.soak
 async def test_one_answer_of_a_compare_is_stopped_beside_the_button_of_the_run(ground: Ground) -> None:
     visitor, model = ground.visitor, ground.world.model
     model.hold, model.held = asyncio.Event(), "answer:beta"
@@ -393,6 +396,7 @@ async def test_review_save_and_artifacts_are_typed_too(ground: Ground) -> None:
 NOTES = {"notes.md": b"# planted-notes\n"}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("mode", list(LABELS))
 async def test_files_given_to_the_composer_or_the_form_of_a_mode_reach_the_model(
     ground: Ground, mode: str
@@ -422,6 +426,7 @@ def form_fields(page: PageSource) -> dict[str, str]:
     return {name: value for name, value in page.fields().items() if not name.startswith("drop.")}
 
 
+@pytest.mark.soak
 async def test_a_file_can_be_left_out_again_and_a_refused_form_keeps_the_others(ground: Ground) -> None:
     visitor = ground.visitor
     fields = {"channel": "general", "text": "", "event_key": await visitor.key(), "mode": "debate"}

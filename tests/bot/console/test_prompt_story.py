@@ -3,6 +3,8 @@ on the next receipt, rolled back, and remembered."""
 
 from pathlib import Path
 
+import pytest
+
 from core.ports import ModelCall
 from core.prompts.eval_file import parse_eval_set
 from core.prompts.eval_set import EvalSet
@@ -124,6 +126,7 @@ async def rolled_back(visitor: Visitor, why: str) -> str:
     return fields["version_id"]
 
 
+@pytest.mark.soak
 async def test_a_person_with_only_the_console_takes_a_change_to_everybody_and_back_and_is_reminded(
     tmp_path: Path,
 ) -> None:

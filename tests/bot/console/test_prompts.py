@@ -2,6 +2,8 @@
 
 from html import unescape
 
+import pytest
+
 from bot.console.prompt_zip import parts_in, zipped
 from bot.prompt_outline import PARTS
 from core.commands.say import Upload
@@ -71,6 +73,7 @@ def test_the_form_has_a_field_for_every_part_of_a_prompt() -> None:
     assert sorted(PARTS) == sorted(FILES)
 
 
+@pytest.mark.soak
 async def test_a_change_is_seen_by_a_second_person_made_live_rolled_back_and_remembered(
     ground: Ground,
 ) -> None:

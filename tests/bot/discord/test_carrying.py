@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.errors import FailureKind
 from core.domain.policy import Policy
 from core.i18n import text
@@ -45,6 +47,7 @@ def thread_in(done: Json) -> str:
     return shown(done).partition("<#")[2].partition(">")[0]
 
 
+@pytest.mark.soak
 async def test_a_pinned_constraint_is_handed_over_to_a_debate_with_an_edited_field(
     there: DiscordWorld,
 ) -> None:
@@ -192,6 +195,7 @@ async def test_pins_of_any_size_can_be_shortened_in_the_form(there: DiscordWorld
     assert "typed in vain" in file_of(stale)
 
 
+@pytest.mark.soak
 async def test_a_handover_goes_on_after_a_restart_between_its_steps(
     server: DiscordServer, tmp_path: Path
 ) -> None:
@@ -264,6 +268,7 @@ async def test_whoever_cannot_see_the_source_gets_a_private_notice(there: Discor
     assert "スレッド" in shown(done)
 
 
+@pytest.mark.soak
 async def test_a_target_that_waits_starts_by_its_button_once(there: DiscordWorld) -> None:
     server = there.server
     draft = await handed(there, await there.ask("Which supplier?"), "debate")
@@ -304,6 +309,7 @@ async def with_conflict(there: DiscordWorld) -> tuple[str, str]:
     return thread, branch
 
 
+@pytest.mark.soak
 async def test_the_review_shows_what_is_covered_and_asks_for_a_choice_where_names_meet(
     there: DiscordWorld,
 ) -> None:
@@ -407,6 +413,7 @@ async def test_whoever_may_not_decide_is_told_privately_and_keeps_what_they_type
     assert await there.conversation(thread) == ["Which database?", "answer 1"]
 
 
+@pytest.mark.soak
 async def test_an_adoption_goes_on_after_a_restart_between_its_steps(
     server: DiscordServer, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ async def test_one_answer_is_stopped_by_its_own_button_and_the_others_go_on(ther
     assert len(there.model.calls) == 3
 
 
+@pytest.mark.soak
 async def test_the_answers_are_compared_reviewed_and_saved_by_their_buttons(there: DiscordWorld) -> None:
     thread = await start(there, "compare", question="Which?", models="alpha,beta")
     await finished(there, thread, 2)

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from core.domain.view import AnswerView, MessageView
 from tests.bot.slack.world import MENTION, SlackWorld, actions_of, is_card, texts_of
 from tests.commands.look import rows
@@ -146,6 +148,7 @@ async def test_a_form_sent_twice_makes_one_branch(slack: SlackWorld) -> None:
     assert len(await slack.threads()) == 2
 
 
+@pytest.mark.soak
 async def test_what_a_form_cannot_do_is_said_in_the_form(slack: SlackWorld) -> None:
     root = await slack.ask("Which database?")
     for depth in range(4):

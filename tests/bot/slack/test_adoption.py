@@ -95,6 +95,7 @@ async def test_the_review_shows_every_message_and_what_differs_before_anything_i
     await eventually(lambda: any("What would break?" in str(f) for f in slack.server.files.values()))
 
 
+@pytest.mark.soak
 async def test_rejected_with_a_reason_asked_again_and_approved_by_a_second_person(slack: SlackWorld) -> None:
     slack.world.policies[TEAM] = Policy(approvers=("UBEN",), four_eyes=True)
     root, branch = await grown(slack)
@@ -128,6 +129,7 @@ async def test_rejected_with_a_reason_asked_again_and_approved_by_a_second_perso
     assert "Version 2" in await told(slack, "artifacts", root)
 
 
+@pytest.mark.soak
 async def test_by_slash_a_request_is_withdrawn_listed_and_rejected(slack: SlackWorld) -> None:
     root, branch = await grown(slack)
     await requested(slack, root, branch, "First reason")
@@ -176,6 +178,7 @@ async def test_words_announce_the_review_and_list_the_requests_with_their_button
     await carded(slack, root, "Withdrawn")
 
 
+@pytest.mark.soak
 async def test_after_a_restart_between_the_steps_the_forms_go_on(
     server: SlackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -204,6 +204,7 @@ async def test_a_failing_model_is_seen_on_the_card_as_errors(slack: SlackWorld) 
     assert questions(slack) == []
 
 
+@pytest.mark.soak
 async def test_an_output_is_judged_by_a_button_once_and_what_was_said_stands_on_its_card(
     slack: SlackWorld,
 ) -> None:

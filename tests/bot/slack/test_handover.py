@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from core.domain.errors import FailureKind
 from core.domain.policy import Policy
 from core.i18n import text
@@ -57,6 +59,7 @@ def roots(slack: SlackWorld) -> list[dict[str, Any]]:
     return [m for m in slack.server.posts("C1") if "Handed over from" in texts_of(m)]
 
 
+@pytest.mark.soak
 async def test_a_debate_gets_the_form_as_it_was_edited_and_says_what_arrived(slack: SlackWorld) -> None:
     root = await slack.ask("Which supplier? onlyinthesource")
     await slack.server.say(f"{MENTION} pin constraint customer names stay in-house", thread=root)
@@ -193,6 +196,7 @@ async def test_a_picked_answer_is_the_centre_on_the_model_that_wrote_it(slack: S
     await eventually(lambda: slack.model.calls[-1].model == "beta")
 
 
+@pytest.mark.soak
 async def test_a_workflow_has_boxes_for_its_inputs(slack: SlackWorld) -> None:
     root = await slack.ask("Which supplier?")
     view = await drafted(slack, root, "workflow")

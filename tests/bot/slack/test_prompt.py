@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from core.commands.prompt import prompt_history, show_prompt
 from core.domain.policy import Policy
 from core.domain.prompt import PromptEventKind, PromptPage
@@ -203,6 +205,7 @@ async def test_a_version_that_its_evaluation_stands_against_is_made_live_at_the_
     assert kinds.count(PromptEventKind.EVAL_OVERRIDE) == 1
 
 
+@pytest.mark.soak
 async def test_a_rollback_wants_what_went_wrong_and_is_told_once_in_the_channel_set_for_it(
     slack: SlackWorld,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from core.domain.policy import Policy
 from tests.bot.slack.test_start import calls_in, estimated, finished, opened, press_start, refused, roots
 from tests.bot.slack.world import MENTION, SlackWorld, texts_of
@@ -181,6 +183,7 @@ async def test_a_chat_has_nothing_to_review(slack: SlackWorld) -> None:
     await eventually(lambda: "can be reviewed" in texts_of(slack.server.newest_view))
 
 
+@pytest.mark.soak
 async def test_an_answer_is_saved_by_words_and_by_shortcut_and_listed_with_its_versions(
     slack: SlackWorld,
 ) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from core.commands.artifact import list_saved, show_artifact
 from core.commands.place import thread_at
 from core.domain.ids import ThreadId
@@ -66,6 +68,7 @@ async def test_an_artifact_is_sent_to_a_picked_thread_once_and_told_there(slack:
     assert "answer 3" not in slack.model.sent(), "an artifact is no part of the conversation"
 
 
+@pytest.mark.soak
 async def test_a_name_that_is_taken_there_and_a_link_to_nowhere_are_refused_at_their_fields(
     slack: SlackWorld,
 ) -> None:

@@ -173,6 +173,7 @@ async def test_what_was_changed_under_an_estimate_is_estimated_anew(slack: Slack
     assert {call.model for call in slack.model.calls} == {"beta"}
 
 
+@pytest.mark.soak
 async def test_another_workflow_asks_for_its_own_inputs(slack: SlackWorld) -> None:
     view = await opened(slack, "/workflow", "")
     assert "Workflow (Beta)" in view["title"]["text"]
