@@ -99,20 +99,20 @@ class Row:
 
 
 def rows(page: PromptPage) -> list[Row]:
-    """The versions with what the reader can do with each; what is older than the live one is rolled back to, and of
-    what came as files the newest alone can be made live."""
+    """The versions with what the reader can do with each; what is older than the live one is rolled back to where
+    it was live before, and of what came as files the newest alone can be made live."""
     live = next((place for place, one in enumerate(page.versions) if one.live), None)
     made = []
     for place, one in enumerate(page.versions):
-        newer = live is None or place < live
+        back = live is not None and place > live and one.was_live
         made.append(
             Row(
                 version=one,
                 can_promote=page.can_promote
                 and not one.live
-                and newer
+                and not back
                 and (one.of_release or not one.shipped),
-                can_roll_back=page.can_promote and not one.live and not newer,
+                can_roll_back=page.can_promote and not one.live and back,
                 can_verify=page.can_verify and not one.shipped and not one.mine and not one.live,
                 previous=page.versions[place + 1].version_id if place + 1 < len(page.versions) else "",
             )

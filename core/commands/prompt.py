@@ -8,6 +8,7 @@ from core.commands.prompt_standing import (
     access_prompts,
     standing_of,
     standings,
+    was_live,
     withdrawal_of,
 )
 from core.commands.services import Services
@@ -208,6 +209,7 @@ def _version_view(
         shipped=version.shipped,
         of_release=standing.is_of_release(version),
         live=live is not None and live.id == version.id,
+        was_live=was_live(version, history),
         candidate=proposed is not None and proposed.id == version.id,
         author=names.get(version.author_id, "") if version.author_id else "",
         mine=version.author_id == actor.person_id,

@@ -13,6 +13,7 @@ from core.commands.prompt_standing import (
     brings_back,
     check_reminded,
     standing_of,
+    was_live,
 )
 from core.commands.prompt_tell import do_tell_rollback
 from core.commands.services import Services, enqueue
@@ -237,12 +238,14 @@ def _record(
 async def roll_back(
     services: Services, actor: Actor, request: RollBackRequest, *, event_key: str
 ) -> PromptMoved:
-    """Go back to any version there was; SHIPPED follows the files again. No gate stands before it. Raises Refusal."""
+    """Go back to any version that was live; SHIPPED follows the files again. No gate stands before it, so that what
+    never was live has to be promoted. Raises Refusal."""
     reason = change_reason(request.reason)
     access_prompts(services, actor, Action.PROMOTE_PROMPT)
     async with services.store.reading() as session:
         settled = await find_settled(session, actor.workspace_id, event_key)
         standing = await standing_of(session, services.prompts, actor.workspace_id, request.name)
+        moves = await prompt_events(session, actor.workspace_id, request.name, kinds=MOVES)
     if settled is not None:
         return _moved(request.name, settled)
     before, target = standing.live, standing.version(request.version_id)
@@ -250,6 +253,8 @@ async def roll_back(
         raise Refusal("prompt_not_live", name=request.name)
     if before.id == target.id:
         raise Refusal("prompt_already_live", name=request.name, version=target.version)
+    if not was_live(target, moves):
+        raise Refusal("prompt_never_live", version=target.version)
     await asyncio.to_thread(_check_fits, actor, standing, target)
     follows = standing.is_of_release(target)
     run = None

@@ -7,7 +7,7 @@ from core.commands.services import Services
 from core.domain.errors import Refusal
 from core.domain.ids import WorkspaceId
 from core.domain.policy import Action, Actor, Subject, authorise
-from core.domain.prompt import SHIPPED, PromptLabel, PromptState, Withdrawal
+from core.domain.prompt import SHIPPED, PromptEventKind, PromptLabel, PromptState, Withdrawal
 from core.prompts.repeat import REPEAT_LIMIT, alike
 from core.prompts.version import PromptVersion
 from core.store.database import Session
@@ -129,6 +129,12 @@ def _standing(
         production=moved[PromptLabel.PRODUCTION].get(name, NEVER_MOVED),
         candidate=moved[PromptLabel.CANDIDATE].get(name, NEVER_MOVED),
     )
+
+
+def was_live(version: StoredPrompt, history: Iterable[PromptEvent]) -> bool:
+    """Whether a version was ever answered with in the workspace, or came with a release."""
+    made = (PromptEventKind.PROMOTE, PromptEventKind.ROLLBACK)
+    return version.shipped or any(one.kind in made and one.to_id == version.id for one in history)
 
 
 def withdrawal_of(standing: Standing, rollback: PromptEvent) -> Withdrawal:

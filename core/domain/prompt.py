@@ -154,6 +154,8 @@ class PromptVersionView:
     """Reason for which it was promoted past its eval set; stays for ever."""
     self_approved: bool = False
     """Its author promoted it, with nobody else having looked."""
+    was_live: bool = False
+    """It is or was live here at some time, or came with a release: it can be gone back to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

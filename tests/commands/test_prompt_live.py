@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text as sql
 
+from bot import prompt_outline
 from core.commands import prompt_edit, prompt_live
 from core.commands.prompt import list_prompts, prompt_history
 from core.commands.prompt_live import archive, promote, prompt_status, reload_prompts, verify_version
@@ -250,6 +251,24 @@ async def test_a_rollback_needs_a_reason_which_stays_with_the_version(world: Wor
     )
     await refused(withdraw(world, aki), "prompt_already_live")
     assert (await withdraw(world, aki, version, reason="it was right after all")).to_version == "1.1.0"
+
+
+async def test_nobody_rolls_back_to_what_was_never_live_past_the_gate_and_other_eyes(world: World) -> None:
+    aki = await world.person()
+    passed_over = (await save(world, aki, await edited(world, aki, RULE))).version_id
+    newer = (await save(world, aki, await edited(world, aki, RULE + "\n- Name no rival."))).version_id
+    await refused(withdraw(world, aki, passed_over), "prompt_never_live")
+    await make_live(world, aki, newer)
+    before = await page(world, aki)
+    await refused(withdraw(world, aki, passed_over), "prompt_never_live")
+    assert await page(world, aki) == before
+    offered = {
+        row.version.version_id: (row.can_promote, row.can_roll_back) for row in prompt_outline.rows(before)
+    }
+    assert offered[passed_over] == (True, False)
+    assert offered[before.versions[-1].version_id] == (False, True)
+    await make_live(world, aki, passed_over)
+    await withdraw(world, aki, newer)
 
 
 async def test_a_prompt_with_an_eval_set_goes_live_by_a_run_or_past_it_on_record(world: World) -> None:

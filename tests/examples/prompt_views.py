@@ -54,11 +54,11 @@ def version(number: str, **more: object) -> PromptVersionView:
 
 
 SHIPPED_VERSION = version(
-    "1.0.0", shipped=True, of_release=True, author="", reason="", source=PromptSource.FILE
+    "1.0.0", shipped=True, of_release=True, was_live=True, author="", reason="", source=PromptSource.FILE
 )
 VERSIONS = (
     version("1.3.0", candidate=True, verified_by=(HOSTILE,)),
-    version("1.2.0", withdrawn=WITHDRAWN, overridden=HOSTILE, self_approved=True),
+    version("1.2.0", withdrawn=WITHDRAWN, overridden=HOSTILE, self_approved=True, was_live=True),
     version("1.1.0", live=True, mine=True, source=PromptSource.CHAT),
     SHIPPED_VERSION,
 )
