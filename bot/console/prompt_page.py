@@ -11,7 +11,7 @@ from bot.console.visit import Visit
 from bot.prompt_outline import PARTS, changed_parts, opening, raised, rows, version_in
 from core.commands.prompt import list_prompts, prompt_history, show_prompt
 from core.commands.prompt_edit import check_draft
-from core.commands.prompt_live import prompt_status
+from core.commands.prompt_live import prompt_status, stands_against
 from core.domain.artifact import diff
 from core.domain.errors import Refusal
 from core.domain.prompt import (
@@ -24,6 +24,7 @@ from core.domain.prompt import (
     PromptState,
     PromptText,
 )
+from core.domain.view import Phrase
 
 NO_FORM = Form()
 STALE = ("prompt_stale", "prompt_stale_release")
@@ -180,7 +181,8 @@ class PromptPages(Pages):
             page,
             changes=changed_parts(live, page.files),
             known=known,
-            gate=GATE_REFUSALS,
+            against=() if error else await self._against(visit, page),
+            gate=[f"refusal.{code}" for code in GATE_REFUSALS],
             form=form,
             event_key=event_key,
             error=error,
@@ -194,6 +196,12 @@ class PromptPages(Pages):
         text = PromptText(name=name, base_id=version_id, head_id=version_id)
         check = await check_draft(self.services, visit.actor, text)
         return replace(check, withdrawn=check.withdrawn or shown.withdrawn)
+
+    async def _against(self, visit: Visit, page: PromptPage) -> tuple[Phrase, ...]:
+        """What keeps the version that a page shows from being made live, for whoever may do that."""
+        if not page.can_promote or page.shown is None:
+            return ()
+        return await stands_against(self.services, visit.actor, page.item.name, page.shown.version_id)
 
     async def roll_back(
         self,

@@ -31,6 +31,7 @@ from core.domain.prompt import (
     RollBackRequest,
     change_reason,
 )
+from core.domain.view import Phrase
 from core.i18n import phrase
 from core.prompts.contract import contract_problems
 from core.store.claim import claim, find_settled, settle
@@ -123,6 +124,31 @@ async def promote(
             settled = _settlement(before, version, self_approved=self_approved)
             await settle(session, actor.workspace_id, (event_key,), settled)
     return _moved(request.name, settled)
+
+
+async def stands_against(services: Services, actor: Actor, name: str, version_id: str) -> tuple[Phrase, ...]:
+    """Everything for which the actor could not make a version live now, an eval set's reasons last. Stores nothing.
+
+    Raises Refusal for whoever may not make anything live, and for an unknown version.
+    """
+    access_prompts(services, actor, Action.PROMOTE_PROMPT)
+    async with services.store.reading() as session:
+        standing = await standing_of(session, services.prompts, actor.workspace_id, name)
+        history = await prompt_events(session, actor.workspace_id, name)
+    version, before = standing.version(version_id), standing.live
+    if before is not None and before.id == version.id:
+        return ()
+    found = []
+    for asked in (
+        lambda: _approved(services, actor, version, history),
+        lambda: asyncio.to_thread(check_fixed, services.models, version),
+        lambda: pass_gate(services, actor, before, version, override=False),
+    ):
+        try:
+            await asked()
+        except Refusal as refusal:
+            found.append(Phrase(key=f"refusal.{refusal.code}", fields=refusal.fields))
+    return tuple(found)
 
 
 def _promotable(standing: Standing, version_id: str) -> StoredPrompt:

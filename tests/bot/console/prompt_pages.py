@@ -11,6 +11,7 @@ from bot.prompt_outline import PARTS, raised, rows
 from core.domain.artifact import diff
 from core.domain.eval_run import OPEN, EvalStatus
 from core.domain.prompt import GATE_REFUSALS, DraftCheck, PromptState, PromptText
+from core.domain.view import Phrase
 from core.domain.word_diff import word_diff
 from tests.examples.eval_views import ESTIMATES, LOG_CASE, QUESTIONS, REQUEST, eval_set_page
 from tests.examples.eval_views import item as evaluated
@@ -33,6 +34,12 @@ WHERE = "/prompts/chat.answer"
 REFUSED = Form(
     fields={"name": HOSTILE, "reason": HOSTILE, "part.system.md": HOSTILE, "override": "on"},
     refused="prompt_withdrawn_before",
+)
+
+
+AGAINST = (
+    Phrase(key="refusal.prompt_own_version"),
+    Phrase(key="refusal.prompt_gate_shut", fields={"version": "1.3.0", "reasons": f"{HOSTILE}\n{HOSTILE}"}),
 )
 
 
@@ -70,12 +77,21 @@ def prompt_pages(
         yield drawn(
             "prompt_promote",
             **of,
-            gate=GATE_REFUSALS,
+            gate=[f"refusal.{code}" for code in GATE_REFUSALS],
             changes=CHANGES,
             known=CHECKS["reminded"],
+            against=AGAINST,
             form=REFUSED,
         )
-    yield drawn("prompt_promote", **of, gate=GATE_REFUSALS, changes=(), known=DraftCheck(), form=Form())
+    yield drawn(
+        "prompt_promote",
+        **of,
+        gate=[f"refusal.{code}" for code in GATE_REFUSALS],
+        changes=(),
+        known=DraftCheck(),
+        against=(),
+        form=Form(),
+    )
     for events in (EVENTS, ()):
         yield drawn("prompt_history", **of, events=events)
     yield drawn("prompt_compare", **of, before=SHIPPED_VERSION, changes=CHANGES)

@@ -95,10 +95,10 @@ async def test_a_changed_prompt_is_compared_judged_by_another_person_and_told_in
     page = await visitor.get(DRAFT)
     await visitor.post(f"{DRAFT}/verify", {**page.fields(), "reason": "dates are named"})
     form = await visitor.get(links(page, f"{DRAFT}/promote")[0])
-    assert form.all("input", type="checkbox") == []
+    assert "judged as failed by a person" in form.one("ul", class_="reasons").text
     status, _, page = await visitor.post(f"{DRAFT}/promote", {**form.fields(), "reason": "dates are named"})
     assert status == 422
-    assert page.one("input", type="checkbox").attributes["name"] == "override"
+    assert form.one("input", type="checkbox").attributes["name"] == "override"
     status, _, page = await visitor.post(f"{DRAFT}/promote", {**page.fields(), "override": "on"})
     assert status == 200, error(page)
     assert "Made live past its eval set: dates are named" in page.text
