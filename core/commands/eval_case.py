@@ -20,7 +20,7 @@ from core.domain.eval_set import (
 )
 from core.domain.message import Message
 from core.domain.policy import Action, Actor
-from core.domain.prompt import change_reason
+from core.domain.prompt import change_reason, one_line
 from core.domain.receipt import Origin
 from core.domain.view import Phrase, ReceiptView
 from core.prompts.eval_case_file import log_case_text
@@ -173,7 +173,7 @@ def _case(actor: Actor, request: LogCaseRequest, prompt: str, said: list[Message
     kind = request.kind or CaseKind.PAST_FAILURE.value
     if kind not in {one.value for one in CaseKind}:
         raise Refusal("form_stale")
-    human = " ".join(request.human.split())
+    human = one_line(request.human)
     if len(human) > MOST_HUMAN_CHARS:
         raise Refusal("eval_case_human_long", limit=MOST_HUMAN_CHARS)
     lines = tuple(_line(message) for message in said if message.text.strip())

@@ -6,7 +6,7 @@ from core.commands.services import Services
 from core.domain.errors import Refusal
 from core.domain.eval_set import QUARANTINE_TIME, HeldCase, QuarantineRequest
 from core.domain.policy import Action, Actor
-from core.domain.prompt import MAX_REASON_CHARS, MIN_REASON_CHARS
+from core.domain.prompt import MAX_REASON_CHARS, MIN_REASON_CHARS, one_line
 from core.store.claim import claim
 from core.store.eval_quarantine import do_hold_case, do_release_case, held_cases
 
@@ -20,7 +20,7 @@ async def set_case_aside(
     same, where another person could have done it.
     """
     access_evals(services, actor, Action.VERIFY_PROMPT)
-    reason = " ".join(request.reason.split())
+    reason = one_line(request.reason)
     if not MIN_REASON_CHARS <= len(reason) <= MAX_REASON_CHARS:
         raise Refusal("eval_quarantine_reason", least=MIN_REASON_CHARS, limit=MAX_REASON_CHARS)
     _, eval_set = await access_eval_set(services, actor.workspace_id, request.eval_set)

@@ -14,6 +14,7 @@ from core.domain.errors import Refusal
 from core.domain.eval_gate import HumanVerdict, Judgement, Question
 from core.domain.eval_run import MAX_COMMENT_CHARS, EvalQuestion, VerdictRequest
 from core.domain.policy import Action, Actor
+from core.domain.prompt import one_line
 from core.engine.eval_telling import do_begin_telling
 from core.i18n import text
 from core.modes.evaluating import TOLD
@@ -49,7 +50,7 @@ async def give_verdict(services: Services, actor: Actor, request: VerdictRequest
     judged = await judge(services, actor, await find_here(services, actor, request.run_id))
     authorise_verdict(services, actor, judged)
     question = question_in(judged, request)
-    comment = " ".join(request.comment.split())
+    comment = one_line(request.comment)
     if request.judgement is Judgement.FAIL and not comment:
         raise Refusal("eval_comment_missing")
     if len(comment) > MAX_COMMENT_CHARS:

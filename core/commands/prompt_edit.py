@@ -29,6 +29,7 @@ from core.domain.prompt import (
     SaveRequest,
     change_reason,
 )
+from core.files.charset import clean
 from core.i18n import reason as reason_in
 from core.prompts.bump import Bump, Level, check_version, minimum_bump, next_version, number_of
 from core.prompts.contract import contract_problems
@@ -181,7 +182,8 @@ def _base(standing: Standing, text: PromptText) -> StoredPrompt | None:
 
 def _files(text: PromptText, base: StoredPrompt | None) -> dict[str, str]:
     """All parts of a text: what the person changed, over what the base has. Raises Refusal for far too much."""
-    files = {**(base.files if base else {}), **text.files}
+    typed = {file: clean(written) for file, written in text.files.items()}
+    files = {**(base.files if base else {}), **typed}
     kept = {file: content for file, content in files.items() if content.strip()}
     if base is None:
         kept[METADATA] = _first_metadata(text.name, kept.get(METADATA, ""))

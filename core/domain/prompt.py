@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from unicodedata import category
 
 from core.domain.errors import Refusal
 from core.domain.view import Phrase
@@ -17,6 +18,11 @@ from core.domain.view import Phrase
 TEAM_PREFIX = "team."
 """Begins the name of a prompt that a workspace made itself."""
 TEAM_NAME = re.compile(r"team(\.[a-z][a-z0-9_]*)+")
+
+UNWRITTEN = frozenset({"Cc", "Cs"})
+"""Unicode categories that no line holds: control characters, which a database may refuse, and half characters."""
+UNSEEN = "CZ"
+"""First letters of the categories of which nothing is seen: format, control, unassigned, spaces."""
 
 MIN_REASON_CHARS = 5
 MAX_REASON_CHARS = 500
@@ -347,9 +353,15 @@ class PromptStatus:
     processes: tuple[ProcessStatus, ...]
 
 
+def one_line(text: str) -> str:
+    """What a person wrote, in one line and without control characters; empty where nobody would see any of it."""
+    line = " ".join("".join(" " if category(one) in UNWRITTEN else one for one in text).split())
+    return line if any(category(one)[0] not in UNSEEN for one in line) else ""
+
+
 def change_reason(text: str) -> str:
     """The reason for a change, as it is kept. Raises Refusal without one, or for one that says nothing."""
-    reason = " ".join(text.split())
+    reason = one_line(text)
     if len(reason) < MIN_REASON_CHARS:
         raise Refusal("prompt_reason_missing", least=MIN_REASON_CHARS)
     if len(reason) > MAX_REASON_CHARS:

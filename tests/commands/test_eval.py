@@ -284,7 +284,8 @@ async def test_two_people_who_disagree_leave_it_to_a_third(world: World) -> None
     world.model.plan = answering({(Side.BASELINE, "S04"): LOST})
     seen = await evaluated(world, aki, await candidate(world, aki))
     (question,) = await human_queue(world.services, ben)
-    await refused(say(world, ben, question, Judgement.FAIL), "eval_comment_missing")
+    for nothing in ("", "\x00 \u200b"):
+        await refused(say(world, ben, question, Judgement.FAIL, nothing), "eval_comment_missing")
     await refused(say(world, ben, question, Judgement.FAIL, "x" * 501), "eval_comment_long")
     await say(world, ben, question, Judgement.FAIL, "not what was asked")
     assert await human_queue(world.services, cho) == ()

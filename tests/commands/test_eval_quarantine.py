@@ -114,6 +114,7 @@ async def test_what_cannot_be_set_aside_says_why_and_nothing_is_kept(world: Worl
     aki, ben = await people(world)
     for changes, code in (
         ({"reason": " x "}, "eval_quarantine_reason"),
+        ({"reason": "\u200b" * 10}, "eval_quarantine_reason"),
         ({"reason": "x" * 501}, "eval_quarantine_reason"),
         ({"case_id": "S99"}, "eval_case_not_found"),
         ({"case_id": "S06"}, "eval_quarantine_hard"),

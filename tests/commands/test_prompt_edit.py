@@ -53,6 +53,20 @@ async def test_a_saved_version_is_proposed_recorded_and_not_live(world: World) -
     assert change.file == "system.md"
 
 
+async def test_what_no_database_takes_is_left_out_of_texts_and_reasons(world: World) -> None:
+    aki = await world.person()
+    dirty = await edited(world, aki, RULE + "\x00\ud800")
+    await save_draft(world.services, aki, dirty, event_key="d1")
+    draft = (await page(world, aki)).draft
+    assert draft is not None
+    assert draft.files["system.md"].endswith(RULE + "\ufffd")
+    version = await save(world, aki, dirty, reason="dates\x00 are lost")
+    kept = await show_prompt(world.services, aki, CHAT, version_id=version.version_id)
+    assert kept.files["system.md"].rstrip().endswith((RULE + "\ufffd").strip())
+    assert kept.shown is not None
+    assert kept.shown.reason == "dates are lost"
+
+
 async def with_example(
     world: World, actor: Actor, *, context: str = "Nothing yet.", output: str = "Wait."
 ) -> PromptText:
