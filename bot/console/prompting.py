@@ -10,10 +10,18 @@ from bot.console.prompted import text_of
 from bot.console.visit import Visit
 from bot.prompt_outline import rollback_reason
 from core import i18n
-from core.commands.prompt_edit import drop_draft, save_draft, save_version
+from core.commands.prompt_edit import NAME_CHARS, drop_draft, save_draft, save_version
 from core.commands.prompt_live import archive, promote, reload_prompts, roll_back, verify_version
 from core.commands.services import Services
-from core.domain.prompt import PromoteRequest, PromptSource, PromptText, RollBackRequest, SaveRequest
+from core.domain.errors import Refusal
+from core.domain.prompt import (
+    TEAM_PREFIX,
+    PromoteRequest,
+    PromptSource,
+    PromptText,
+    RollBackRequest,
+    SaveRequest,
+)
 
 NEVER_MOVED: Final = "0"
 
@@ -29,8 +37,11 @@ class PromptForms:
         return await self._save(visit, form, text_of(name, form))
 
     async def create(self, visit: Visit, form: Form) -> Outcome:
-        """Save the first version of a prompt of the workspace's own."""
-        return await self._save(visit, form, text_of(form["name"].strip(), form))
+        """Save the first version of a prompt of the workspace's own; one of the product's is not made anew."""
+        name = form["name"].strip()
+        if not name.startswith(TEAM_PREFIX):
+            raise Refusal("prompt_name", name=name[:NAME_CHARS], prefix=TEAM_PREFIX, limit=NAME_CHARS)
+        return await self._save(visit, form, text_of(name, form))
 
     async def _save(self, visit: Visit, form: Form, text: PromptText) -> Outcome:
         request = SaveRequest(

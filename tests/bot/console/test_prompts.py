@@ -273,6 +273,10 @@ async def test_a_prompt_of_one_s_own_is_made_live_and_archived(ground: Ground) -
     status, _, page = await visitor.post("/new-prompt", typed)
     assert status == 422
     assert page.fields()["part.system.md"] == "Report in brief."
+    for name in ("", "weekly_report", "chat.answer", "../team.x"):
+        status, _, page = await visitor.post("/new-prompt", {**typed, "name": name})
+        assert (status, "Write team." in error(page)) == (422, True), name
+        assert page.fields()["part.system.md"] == "Report in brief."
     where = "/prompts/team.weekly_report"
     status, path, page = await visitor.post("/new-prompt", {**page.fields(), "name": "team.weekly_report"})
     assert (status, path) == (200, where), page.text
