@@ -17,7 +17,6 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from uuid6 import uuid7
 
 from bot.check import Check
 from bot.console.feed import Feed
@@ -49,7 +48,7 @@ from core.commands.upkeep import (
     pick_up_left_behind,
 )
 from core.domain.errors import ConfigurationError, StoreUnavailable
-from core.domain.ids import WorkspaceId
+from core.domain.ids import IdSource, WorkspaceId
 from core.domain.policy import Policy
 from core.domain.reported import ReportedModel
 from core.domain.view import Phrase
@@ -89,11 +88,14 @@ ADOPTIONS_EVERY_S = 600
 class SystemClock:
     """The machine's clock, and UUIDv7 from it."""
 
+    def __init__(self) -> None:
+        self._ids = IdSource()
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
     def new_id(self) -> str:
-        return str(uuid7())
+        return self._ids.new()
 
 
 class Adapter(Protocol):

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 from prometheus_client import CollectorRegistry
-from uuid6 import uuid7
 
 from core.commands.eval_view import EvalViewer
 from core.commands.person import PersonSeen, WorkspaceSeen, identify
@@ -23,7 +22,7 @@ from core.commands.say import Said, SaidResult, Upload, say
 from core.commands.services import Services, enqueue
 from core.commands.thread import show_thread
 from core.domain.errors import FailureKind, ModelFailure, PlatformFailure
-from core.domain.ids import ThreadId, WorkspaceId
+from core.domain.ids import IdSource, ThreadId, WorkspaceId
 from core.domain.policy import Actor, Policy
 from core.domain.receipt import Finish, Usage
 from core.domain.thread import Place
@@ -58,13 +57,14 @@ class SteppingClock:
 
     def __init__(self) -> None:
         self.time = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+        self.ids = IdSource()
 
     def now(self) -> datetime:
         self.time += timedelta(milliseconds=1)
         return self.time
 
     def new_id(self) -> str:
-        return str(uuid7())
+        return self.ids.new()
 
     def advance(self, by: timedelta) -> None:
         self.time += by
