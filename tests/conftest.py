@@ -24,9 +24,9 @@ MAY_BLOCK: tuple[tuple[str, str], ...] = (
 """Functions, by file and name, under which blocking calls are allowed on the loop. Each with its reason."""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def loop_stays_free() -> Iterator[None]:
-    """Fail a test in whose course our code, on the event loop, calls something that blocks.
+    """Fail every test in whose course our code, on the event loop, calls something that blocks.
 
     Only calls with a frame of `bot` or `core` in their stack count: tests themselves may read files.
     """
