@@ -269,7 +269,7 @@ def decide_conflicts(
         table.only("choice", "new_name")
         word = table.text("choice", limit=100)
         if not word:
-            raise Refusal("adopt_choice_missing", name=conflict.name, allowed=", ".join(Choice))
+            raise Refusal("adopt_choice_missing", name=conflict.name)
         if word not in set(Choice):
             raise Refusal("adopt_choice_unknown", name=conflict.name, choice=word, allowed=", ".join(Choice))
         choice, new_name = Choice(word), ""
